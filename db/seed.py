@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
@@ -94,6 +95,7 @@ def _write(path: Path) -> None:
     engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
     Base.metadata.create_all(engine)
     with engine.begin() as connection:
+        connection.exec_driver_sql(f"PRAGMA user_version = {_version()}")
         for domain, source in _SOURCES.items():
             connection.execute(insert(source.model), load_venues(domain))
     engine.dispose()
@@ -103,15 +105,15 @@ def _check_file(path: Path) -> None:
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
             connection.row_factory = sqlite3.Row
+            if connection.execute("PRAGMA user_version").fetchone()[0] != _version():
+                raise SeedError(f"{path} was made with another schema. Move the file away and start again")
             for domain, source in _SOURCES.items():
                 query = f'SELECT * FROM {source.model.__tablename__} ORDER BY "index"'
                 problem = _problem(domain, [dict(row) for row in connection.execute(query)])
                 if problem:
                     raise SeedError(f"{path}: {problem}. Move the file away and start again")
     except sqlite3.Error as error:
-        raise SeedError(
-            f"{path} is not a database of this version ({error}). Move the file away and start again"
-        ) from error
+        raise SeedError(f"{path} cannot be read as a database ({error}). Move the file away and start again") from error
 
 
 def _problem(domain: Domain, rows: Sequence[VenueRow]) -> str | None:
@@ -127,10 +129,17 @@ def _digest(rows: Sequence[VenueRow]) -> str:
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
 
 
+@cache
 def _fingerprint() -> str:
+    """Of the schema and the expected venues."""
     tables = "".join(str(CreateTable(table)) for table in Base.metadata.sorted_tables)
     content = tables + "".join(source.sha256 for source in _SOURCES.values())
     return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+
+def _version() -> int:
+    """The fingerprint as SQLite's 32-bit ``user_version``."""
+    return int(_fingerprint()[:7], 16)
 
 
 def _data_folder() -> Path:

@@ -24,6 +24,7 @@ from db.models import Hotel, Restaurant, RoomBooking, TableBooking, Unavailabili
 from db.seed import Domain, default_path, seed_database
 
 _LOCK_TIMEOUT_S: Final = 10.0
+_FILE_CONNECTIONS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class WorldFactory:
 
     def open(self, unavailable: Sequence[UnavailableSlot] = ()) -> World:
         """A private world in memory, without bookings, that refuses what ``unavailable`` lists."""
-        world = World(self._engine(self._copy))
+        world = World(self._engine(self._copy, connections=1))
         if unavailable:
             with world.sessions.begin() as session:
                 session.execute(insert(Unavailability), [asdict(slot) for slot in unavailable])
@@ -125,16 +126,16 @@ class WorldFactory:
         def connect() -> DBAPIConnection:
             return _with_foreign_keys(sqlite3.connect(path, check_same_thread=False, timeout=_LOCK_TIMEOUT_S))
 
-        return World(self._engine(connect))
+        return World(self._engine(connect, connections=_FILE_CONNECTIONS))
 
     def _copy(self) -> DBAPIConnection:
         connection = sqlite3.connect(":memory:", check_same_thread=False)
         connection.deserialize(self._image)
         return _with_foreign_keys(connection)
 
-    def _engine(self, connect: Callable[[], DBAPIConnection]) -> Engine:
+    def _engine(self, connect: Callable[[], DBAPIConnection], connections: int) -> Engine:
         dialect = self._template.dialect
-        pool = QueuePool(connect, dialect=dialect, pool_size=1, max_overflow=0, timeout=_LOCK_TIMEOUT_S)
+        pool = QueuePool(connect, dialect=dialect, pool_size=connections, max_overflow=0, timeout=_LOCK_TIMEOUT_S)
         return Engine(pool, dialect, self._template.url, execution_options={"compiled_cache": self._compiled})
 
 

@@ -9,9 +9,9 @@ import random
 import string
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Final
+from typing import Final, cast
 
-from sqlalchemy import Select, bindparam, or_, select, text
+from sqlalchemy import Insert, Select, Table, bindparam, exists, insert, or_, select, text
 from sqlalchemy.orm import Session, sessionmaker
 
 from db.models import RoomBooking, TableBooking, Unavailability
@@ -38,21 +38,20 @@ def book(
     sessions: sessionmaker[Session], venue: Venue, details: Mapping[str, str], reference: Callable[[], str]
 ) -> BookingResult | Refusal:
     """Book ``venue`` with canonical ``details`` (people, day and stay or time). Raises where ``reference`` runs dry."""
-    model = BOOKINGS[venue.domain]
     values = {"venue_index": venue.index, **{slot: _stored(slot, value) for slot, value in details.items()}}
     with sessions() as session:
         session.execute(_BEGIN)
-        earlier = session.scalar(_same_booking(venue.domain), values)
+        earlier, unavailable = session.execute(_obstacles(venue.domain), values).one()
         if earlier is not None:
             message = f"{venue.name} is already booked for exactly this, with reference {earlier}"
             return _refusal(venue, details, RefusalReason.ALREADY_BOOKED, message, reference=earlier)
-        if session.scalar(_unavailable(venue.domain), values) is not None:
+        if unavailable:
             message = f"{venue.name} is not available for {describe(details)}"
             return _refusal(venue, details, RefusalReason.UNAVAILABLE, message)
-        row = model(reference=_unused(session, reference), **values)
-        session.add(row)
+        values["reference"] = _unused(session, reference)
+        session.execute(_insertion(venue.domain), values)
         session.commit()
-        return BookingResult(domain=venue.domain, venue=venue, reference=row.reference, details=dict(details))
+    return BookingResult(domain=venue.domain, venue=venue, reference=str(values["reference"]), details=dict(details))
 
 
 def describe(details: Mapping[str, str]) -> str:
@@ -83,8 +82,7 @@ def _refusal(
 def _unused(session: Session, reference: Callable[[], str]) -> str:
     for _ in range(_ATTEMPTS):
         candidate = reference()
-        taken = (session.scalar(_with_reference(domain), {"reference": candidate}) for domain in BOOKINGS)
-        if all(found is None for found in taken):
+        if not session.execute(_TAKEN, {"reference": candidate}).scalar_one():
             return candidate
     raise RuntimeError(f"{_ATTEMPTS} references in a row are taken: give build_toolbox a source that varies")
 
@@ -92,24 +90,20 @@ def _unused(session: Session, reference: Callable[[], str]) -> str:
 _BEGIN: Final = text("BEGIN IMMEDIATE")
 """Takes the write lock before the checks, so that what they saw still holds when the booking is written."""
 
-
-@cache
-def _same_booking(domain: Domain) -> Select[tuple[str]]:
-    table = BOOKINGS[domain].__table__
-    same = [table.c[slot] == bindparam(slot) for slot in ("venue_index", *DETAILS[domain])]
-    return select(BOOKINGS[domain].reference).where(*same)
+_TAKEN: Final = select(or_(*(exists().where(model.reference == bindparam("reference")) for model in BOOKINGS.values())))
+"""Whether a booking of either domain has the reference: the schema keeps them unique within each."""
 
 
 @cache
-def _unavailable(domain: Domain) -> Select[tuple[int]]:
-    table = Unavailability.__table__
-    agrees = [
-        or_(table.c[slot].is_(None), table.c[slot] == bindparam(slot)) for slot in ("venue_index", *DETAILS[domain])
-    ]
-    return select(Unavailability.id).where(Unavailability.domain == domain, *agrees).limit(1)
+def _obstacles(domain: Domain) -> Select[str | None, bool]:
+    """The reference of the same booking, if there is one, and whether the booking is declared unavailable."""
+    slots = ("venue_index", *DETAILS[domain])
+    booked, refused = BOOKINGS[domain].__table__.c, Unavailability.__table__.c
+    same = select(booked["reference"]).where(*(booked[slot] == bindparam(slot) for slot in slots))
+    agrees = (or_(refused[slot].is_(None), refused[slot] == bindparam(slot)) for slot in slots)
+    return select(same.scalar_subquery(), exists().where(refused["domain"] == domain, *agrees))
 
 
 @cache
-def _with_reference(domain: Domain) -> Select[tuple[int]]:
-    model = BOOKINGS[domain]
-    return select(model.id).where(model.reference == bindparam("reference"))
+def _insertion(domain: Domain) -> Insert:
+    return insert(cast("Table", BOOKINGS[domain].__table__))

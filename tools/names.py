@@ -13,8 +13,9 @@ _MIN_SIMILARITY: Final = 86.0
 """Of rapidfuzz's ratio on whole names: one or two wrong letters in a short name, three in a long one."""
 
 _GENERIC: Final = frozenset(
-    "the a an at hotel hotels restaurant restaurants guest house bed and breakfast lodge bar cafe cambridge called named"
-    " place".split()
+    ("a", "an", "at", "in", "of", "and", "the", "called", "named", "place", "cambridge"),
+).union(
+    ("bar", "bed", "breakfast", "cafe", "guest", "hotel", "hotels", "house", "lodge", "restaurant", "restaurants"),
 )
 """Words that alone name no venue."""
 
@@ -53,10 +54,10 @@ def closest_names(name: str, names: tuple[str, ...], limit: int = 3) -> tuple[st
 def _by_words(wanted: str, plain: dict[str, str]) -> list[str]:
     words = set(wanted.split())
     distinctive = words - _GENERIC
-    if not distinctive:
+    if not words:
         return []
-    same = [known for known, text in plain.items() if distinctive == set(text.split()) - _GENERIC]
-    return same or [known for known, text in plain.items() if distinctive <= set(text.split())]
+    same = [known for known, text in plain.items() if distinctive and distinctive == set(text.split()) - _GENERIC]
+    return same or [known for known, text in plain.items() if (distinctive or words) <= set(text.split())]
 
 
 def _by_spelling(wanted: str, plain: dict[str, str]) -> list[str]:

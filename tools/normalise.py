@@ -8,6 +8,7 @@ not known here (``tools.names`` matches venue names): an unknown food is a fine 
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -62,15 +63,18 @@ def _words(value: str) -> str:
 
 _NO_CONSTRAINT: Final = re.compile(
     r"""
-    | (i\ )?(really\ )?(do|does|would|could|will)(\ not|n'?t)\ ?(really\ )?(care|mind|matter).*
-    | dontcare | dont\ ?care.* | doesnt\ matter.* | (it\ )?(really\ )?does(n'?t|\ not)\ (really\ )?matter.*
-    | no\ matter.* | no\ (particular\ |specific\ |real\ )?(preference|constraint)s?.* | not\ (mentioned|given|specified|important|needed|required)
-    | any | any(thing|where|one|time|day)?(\ (is\ )?(fine|ok|okay|will\ do|at\ all))? | any\ \w+(\ \w+)?
-    | all | either(\ one)?(\ is\ fine)? | whatever.* | whichever.* | flexible | open | optional | unknown | null | none | nil | n/a | -
+    | (i\ )?(really\ )?(do|does|would|could|will)(n'?t|\ not)\ (really\ )?(care|mind|matter|need|require)\b.*
+    | (it\ )?(really\ )?(do|does)(n'?t|\ not)\ (really\ )?(care|mind|matter)\b.*
+    | dont?\ ?(care|mind)\b.* | doesnt\ ?matter\b.* | no\ matter\b.*
+    | no\ (\w+\ )?(preference|constraint|requirement)s?\b.*
+    | not\ (\w+\ )?(mentioned|given|specified|important|needed|required|necessary)
+    | any(thing|where|one|time|day)?(\ .*)? | all | both | either(\ .*)? | whatever\b.* | whichever\b.*
+    | flexible | open | optional | unknown | null | none | nil | n/a | -
+    | hotels?\ or\ guest\ ?houses? | guest\ ?houses?\ or\ hotels?
     """,
     re.VERBOSE,
 )
-"""Whole values that leave a slot open; the empty one is among them."""
+"""Whole values that leave a slot open; the empty one (the first alternative) is among them."""
 
 _AREAS: Final = {
     "centre": "centre",
@@ -179,14 +183,12 @@ def _number(words: str) -> int | None:
     """A whole number in digits or English words; ``None`` for none, several, or a fraction."""
     if words in _EXTRA_NUMBERS:
         return _EXTRA_NUMBERS[words]
-    digits = set(re.findall(r"\d+(?:\.\d+)?", words))
-    if digits:
-        value = float(digits.pop())
-        return int(value) if not digits and value.is_integer() and "-" not in words.split()[0][:1] else None
-    try:
-        return int(w2n.word_to_num(words.replace("-", " ")))
-    except ValueError:
-        return None
+    numbers = {float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", words)}
+    if not numbers and not re.search(r"\b(or|and|to)\b", words):
+        with suppress(ValueError):
+            numbers = {float(w2n.word_to_num(words.replace("-", " ")))}
+    number = numbers.pop() if len(numbers) == 1 else None
+    return int(number) if number is not None and number.is_integer() else None
 
 
 def _in_range(low: int, high: int) -> Callable[[str], str | None]:
@@ -198,81 +200,72 @@ def _in_range(low: int, high: int) -> Callable[[str], str | None]:
 
 
 def _read_day(words: str) -> str | None:
+    days: set[str] = set()
     for token in re.findall(r"[a-z]+", words):
         weekday = _DAY_INFO.weekday(token)
         if weekday is not None:
-            return DAYS[weekday]
-        if token in _EXTRA_DAYS:
-            return _EXTRA_DAYS[token]
+            days.add(DAYS[weekday])
+        elif token in _EXTRA_DAYS:
+            days.add(_EXTRA_DAYS[token])
+    if days:
+        return days.pop() if len(days) == 1 else None
     return _one_of(words, _DAY_WORDS, max_typos=2)
 
 
+_HALF_OF_DAY: Final = re.compile(
+    r"(?P<time>.*?)\s*"
+    r"(?:(?P<pm>p\.?m\.?|in the (?:afternoon|evening)|at night|tonight)|(?P<am>a\.?m\.?|in the morning))"
+)
 _CLOCK: Final = re.compile(r"(?P<hour>\d{1,2})(?:\s*[:.h]\s*(?P<minute>\d{2}))?(?::00)?")
-_SPOKEN: Final = re.compile(
-    r"(?:(?P<part>half|quarter|fifteen|thirty|15|30)(?:\s+minutes)?\s+(?P<side>past|after|to|before|of)\s+)(?P<hour>.+)"
+_MILITARY: Final = re.compile(r"(?P<hour>\d{2})(?P<minute>\d{2})(?:\s*(?:hours|h|hrs))?")
+_RELATIVE: Final = re.compile(
+    r"(?P<part>half|quarter|fifteen|thirty|15|30)(?: minutes)? (?P<side>past|after|to|before|of|(?=\w))\s*(?P<hour>.+)"
 )
 _PARTS: Final = {"half": 30, "thirty": 30, "30": 30, "quarter": 15, "fifteen": 15, "15": 15}
-_MINUTE_WORDS: Final = {"fifteen": 15, "thirty": 30, "forty five": 45, "o'clock": 0, "oclock": 0, "hundred": 0}
-_NAMED_TIMES: Final = {"noon": "12:00", "midday": "12:00", "midnight": "00:00"}
+_SPOKEN: Final = re.compile(r"(?P<hour>[a-z]+(?: (?:one|two|three))?) (?P<minute>fifteen|thirty|forty five|hundred)")
+_SPOKEN_MINUTES: Final = {"fifteen": 15, "thirty": 30, "forty five": 45, "hundred": 0}
+_NAMED_TIMES: Final = {"noon": "12:00", "12 noon": "12:00", "midday": "12:00", "midnight": "00:00"}
 
 
 def _read_time(words: str) -> str | None:
-    if words in _NAMED_TIMES:
-        return _NAMED_TIMES[words]
-    text = re.sub(r"^(at|by|around|about|for)\s+", "", words)
-    text, half_of_day = _split_half_of_day(text)
-    text = re.sub(r"^a\s+(?=quarter)", "", text)
-    clock = _clock(text)
+    text = re.sub(r"^((at|by|around|about|for) )?(a (?=quarter))?", "", words)
+    if text in _NAMED_TIMES:
+        return _NAMED_TIMES[text]
+    half_of_day = _HALF_OF_DAY.fullmatch(text)
+    clock = _clock(half_of_day["time"] if half_of_day else text)
     if clock is None:
         return None
     hour, minute, ambiguous = clock
-    if half_of_day == "pm" and hour < 12:
+    if half_of_day:
+        hour = hour % 12 + (12 if half_of_day["pm"] else 0) if hour <= 12 else hour
+    elif ambiguous and 1 <= hour <= 8:
         hour += 12
-    elif half_of_day == "am" and hour == 12:
-        hour = 0
-    elif half_of_day is None and ambiguous and 1 <= hour <= 8:
-        hour += 12
-    return f"{hour:02d}:{minute:02d}" if hour < 24 and minute in (0, 15, 30, 45) else None
-
-
-def _split_half_of_day(text: str) -> tuple[str, str | None]:
-    match = re.fullmatch(
-        r"(?P<time>.*?)\s*(?:(?P<pm>p\.?m\.?|in the (?:afternoon|evening)|at night|tonight)|(?P<am>a\.?m\.?|in the morning))",
-        text,
-    )
-    if match is None:
-        return text, None
-    return match["time"], "pm" if match["pm"] else "am"
+    return f"{hour:02d}:{minute:02d}" if 0 <= hour < 24 and minute in (0, 15, 30, 45) else None
 
 
 def _clock(text: str) -> tuple[int, int, bool] | None:
     """Hour, minute, and whether the hour may mean afternoon."""
-    if match := re.fullmatch(r"(\d{2})(\d{2})(?:\s*(?:hours|h|hrs))?", text):
-        return int(match[1]), int(match[2]), False
-    bare = re.sub(r"\s*(o'?\s?clock|hours|sharp)$", "", text)
+    if match := _MILITARY.fullmatch(text):
+        return int(match["hour"]), int(match["minute"]), False
+    bare = re.sub(r"\s*(o'? ?clock|hours|sharp)$", "", text).replace("-", " ")
     if match := _CLOCK.fullmatch(bare):
         return int(match["hour"]), int(match["minute"] or 0), not match["hour"].startswith("0")
-    if match := _SPOKEN.fullmatch(bare):
-        hour = _number(match["hour"])
-        minutes = _PARTS[match["part"]]
-        if hour is None or not 0 <= hour <= 23:
-            return None
-        return (hour, minutes, True) if match["side"] in ("past", "after") else ((hour - 1) % 24, 60 - minutes, True)
-    for word, minute in _MINUTE_WORDS.items():
-        if bare.replace("-", " ").endswith(f" {word}"):
-            hour = _number(bare.replace("-", " ").removesuffix(word).strip())
-            return None if hour is None else (hour, minute, True)
-    hour = _number(bare) if re.fullmatch(r"[a-z -]+", bare) else None
-    return None if hour is None else (hour, 0, True)
+    minutes = 0
+    before = False
+    if match := _RELATIVE.fullmatch(bare):
+        minutes, before = _PARTS[match["part"]], match["side"] in ("to", "before", "of")
+    elif match := _SPOKEN.fullmatch(bare):
+        minutes = _SPOKEN_MINUTES[match["minute"]]
+    hour = _number(match["hour"] if match else bare)
+    if hour is None or not 0 <= hour < 24:
+        return None
+    return ((hour - 1) % 24, 60 - minutes, True) if before else (hour, minutes, True)
 
 
 _FOODS: Final = {
-    "englisch": "english",
-    "modern-european": "modern european",
     "asian": "asian oriental",
     "oriental": "asian oriental",
     "gastro pub": "gastropub",
-    "gastro-pub": "gastropub",
     "sea food": "seafood",
     "american": "north american",
 }
@@ -280,7 +273,7 @@ _FOODS: Final = {
 
 
 def _read_food(words: str) -> str | None:
-    plain = re.sub(r"\s+(food|cuisine|restaurants?|dishes)$", "", words)
+    plain = re.sub(r" (food|cuisine|restaurants?|dishes|style)$", "", words.replace("-", " "))
     return _FOODS.get(plain, plain)
 
 

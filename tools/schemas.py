@@ -7,7 +7,12 @@ prompts: changing one changes behaviour.
 """
 
 import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
 
 
 class ToolArguments(BaseModel):
@@ -36,16 +41,21 @@ def _text(value: object) -> str:
     return json.dumps(value, default=str)
 
 
+def _as_optional(schema: JsonDict) -> None:
+    """That an argument is optional says its absence from ``required``; the default would only cost tokens."""
+    schema.pop("default", None)
+
+
 class FindHotels(ToolArguments):
     """Search hotels and guesthouses. Give every constraint the user has named so far, and none the user has not."""
 
-    area: str = Field("", description="centre, east, north, south or west")
-    pricerange: str = Field("", description="cheap, moderate or expensive")
-    type: str = Field("", description="hotel or guesthouse")
-    stars: str = Field("", description="number of stars, 0 to 5")
-    internet: str = Field("", description="yes or no")
-    parking: str = Field("", description="yes or no")
-    name: str = Field("", description="the name of one place")
+    area: str = Field("", description="centre, east, north, south or west", json_schema_extra=_as_optional)
+    pricerange: str = Field("", description="cheap, moderate or expensive", json_schema_extra=_as_optional)
+    type: str = Field("", description="hotel or guesthouse", json_schema_extra=_as_optional)
+    stars: str = Field("", description="number of stars, 0 to 5", json_schema_extra=_as_optional)
+    internet: str = Field("", description="yes or no", json_schema_extra=_as_optional)
+    parking: str = Field("", description="yes or no", json_schema_extra=_as_optional)
+    name: str = Field("", description="the name of one place", json_schema_extra=_as_optional)
 
 
 class BookHotel(ToolArguments):
@@ -60,10 +70,10 @@ class BookHotel(ToolArguments):
 class FindRestaurants(ToolArguments):
     """Search restaurants. Give every constraint the user has named so far, and none the user has not."""
 
-    area: str = Field("", description="centre, east, north, south or west")
-    pricerange: str = Field("", description="cheap, moderate or expensive")
-    food: str = Field("", description="cuisine, for example indian or modern european")
-    name: str = Field("", description="the name of one restaurant")
+    area: str = Field("", description="centre, east, north, south or west", json_schema_extra=_as_optional)
+    pricerange: str = Field("", description="cheap, moderate or expensive", json_schema_extra=_as_optional)
+    food: str = Field("", description="cuisine, for example indian or modern european", json_schema_extra=_as_optional)
+    name: str = Field("", description="the name of one restaurant", json_schema_extra=_as_optional)
 
 
 class BookTable(ToolArguments):
@@ -73,3 +83,18 @@ class BookTable(ToolArguments):
     people: str = Field(description="number of people, 1 to 8")
     day: str = Field(description="day, monday to sunday")
     time: str = Field(description="time on the quarter hour, HH:MM, 24-hour clock")
+
+
+SCHEMAS: Final[Mapping[str, type[ToolArguments]]] = {
+    "find_hotels": FindHotels,
+    "book_hotel": BookHotel,
+    "find_restaurants": FindRestaurants,
+    "book_table": BookTable,
+}
+"""Tool name -> its arguments."""
+
+
+@cache
+def json_schema(tool: str) -> dict[str, object]:
+    """The JSON schema of ``tool``'s arguments, made once per process: pydantic makes a new one every time."""
+    return SCHEMAS[tool].model_json_schema()

@@ -7,7 +7,7 @@ query, which ConvLab's evaluator applies. Values are canonical already (``tools.
 from collections.abc import Mapping
 from functools import cache
 
-from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, case, func, or_, select
+from sqlalchemy import ColumnElement, Integer, RowMapping, Select, and_, bindparam, case, func, or_, select, true
 from sqlalchemy.orm import Session
 
 from db.models import Hotel, Restaurant
@@ -41,14 +41,12 @@ class VenueSearch:
             if len(matches) == 1:
                 understood["name"] = matches[0]
         rows = session.execute(_matching(self.domain, tuple(constraints)), parameters).mappings().all()
-        venues = [venue_of(self.domain, row) for row in rows]
+        venues = [_venue(self.domain, row) for row in rows]
         count = rows[0]["total"] if rows else 0
         return SearchResult(domain=self.domain, constraints=understood, count=count, venues=venues)
 
     def relaxations(self, session: Session, constraints: Mapping[str, str]) -> dict[str, int]:
         """For each constraint whose dropping alone would give matches: how many, the most first."""
-        if len(constraints) < 2:
-            return {}
         parameters: dict[str, object] = dict(constraints)
         if name := constraints.get("name"):
             parameters["name"] = match_names(name, self.names(session))
@@ -60,7 +58,7 @@ class VenueSearch:
         return self.search(session, {"name": name}).venues
 
 
-def venue_of(domain: Domain, row: Mapping[str, object]) -> Venue:
+def _venue(domain: Domain, row: RowMapping) -> Venue:
     slots = {slot: str(row[slot]) for slot in _slots(domain) if row[slot] is not None}
     return Venue(index=int(str(row["index"])), domain=domain, name=str(row["name"]), slots=slots)
 
@@ -71,13 +69,13 @@ def _slots(domain: Domain) -> tuple[str, ...]:
 
 
 @cache
-def _all_names(domain: Domain) -> Select[tuple[str]]:
+def _all_names(domain: Domain) -> Select[str]:
     model = VENUES[domain]
     return select(model.name).order_by(model.index)
 
 
 @cache
-def _matching(domain: Domain, slots: tuple[str, ...]) -> Select[tuple[object, ...]]:
+def _matching(domain: Domain, slots: tuple[str, ...]) -> Select[*tuple[object, ...]]:
     table = VENUES[domain].__table__
     conditions = [_condition(domain, slot) for slot in slots]
     query = select(*table.columns, func.count().over().label("total")).where(*conditions)
@@ -85,11 +83,13 @@ def _matching(domain: Domain, slots: tuple[str, ...]) -> Select[tuple[object, ..
 
 
 @cache
-def _relaxed(domain: Domain, slots: tuple[str, ...]) -> Select[tuple[object, ...]]:
+def _relaxed(domain: Domain, slots: tuple[str, ...]) -> Select[*tuple[object, ...]]:
     conditions = {slot: _condition(domain, slot) for slot in slots}
     return select(
         *(
-            func.sum(case((and_(*(c for other, c in conditions.items() if other != slot)), 1), else_=0)).label(slot)
+            func.sum(case((and_(true(), *(c for other, c in conditions.items() if other != slot)), 1), else_=0)).label(
+                slot
+            )
             for slot in slots
         )
     ).select_from(VENUES[domain].__table__)

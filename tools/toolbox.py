@@ -8,7 +8,6 @@ belongs to one world; what its tools take to describe themselves to a model is c
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
 from langchain_core.tools import BaseTool
@@ -20,7 +19,7 @@ from tools.booking import DETAILS, book, references
 from tools.names import closest_names
 from tools.normalise import UnreadableValue, normalise_slot
 from tools.results import Domain, Refusal, RefusalReason, ToolArtifact
-from tools.schemas import BookHotel, BookTable, FindHotels, FindRestaurants, ToolArguments
+from tools.schemas import SCHEMAS, json_schema
 from tools.searching import VenueSearch
 from tools.wording import SHOWN, Style, word_booking, word_refusal, word_search
 
@@ -28,12 +27,6 @@ Answer = tuple[str, ToolArtifact]
 
 SEARCH_TOOLS: Final[Mapping[Domain, str]] = {"hotel": "find_hotels", "restaurant": "find_restaurants"}
 BOOKING_TOOLS: Final[Mapping[Domain, str]] = {"hotel": "book_hotel", "restaurant": "book_table"}
-_SCHEMAS: Final[Mapping[str, type[ToolArguments]]] = {
-    "find_hotels": FindHotels,
-    "book_hotel": BookHotel,
-    "find_restaurants": FindRestaurants,
-    "book_table": BookTable,
-}
 
 
 @dataclass(frozen=True)
@@ -73,8 +66,9 @@ class VenueTool(BaseTool):
 
     @property
     def tool_call_schema(self) -> ArgsSchema:
-        """As LangChain derives it, once per tool name instead of once per instance: a class costs a millisecond."""
-        return _call_schema(self.name)
+        """What models are told: LangChain would build a class per instance, at a millisecond each, and drop
+        ``additionalProperties``."""
+        return json_schema(self.name)
 
     def _run(self, /, **arguments: str) -> Answer:
         return self._answer(arguments)
@@ -84,7 +78,7 @@ class VenueTool(BaseTool):
 
 
 def _tool(name: str, answer: Callable[[dict[str, str]], Answer]) -> VenueTool:
-    schema = _SCHEMAS[name]
+    schema = SCHEMAS[name]
     tool = VenueTool(
         name=name,
         description=schema.__doc__ or "",
@@ -93,17 +87,6 @@ def _tool(name: str, answer: Callable[[dict[str, str]], Answer]) -> VenueTool:
     )
     tool._answer = answer
     return tool
-
-
-@cache
-def _call_schema(name: str) -> ArgsSchema:
-    prototype = _tool(name, _no_answer)
-    schema = BaseTool.tool_call_schema.fget  # type: ignore[attr-defined]
-    return schema(prototype)
-
-
-def _no_answer(arguments: dict[str, str]) -> Answer:
-    raise NotImplementedError(f"a prototype was called with {arguments}")
 
 
 class _Desk:
@@ -124,9 +107,7 @@ class _Desk:
             return self._refuse(read)
         with self._sessions() as session:
             result = self._venues.search(session, read)
-            if result.count:
-                return word_search(result, {}, (), self._style), result
-            if self._style == "compact":
+            if result.count or self._style == "compact":
                 return word_search(result, {}, (), self._style), result
             relaxations = self._venues.relaxations(session, read)
             closest = closest_names(read["name"], self._venues.names(session)) if "name" in read else ()
@@ -155,8 +136,8 @@ class _Desk:
         read: dict[str, str] = {}
         wrong: dict[str, str] = {}
         for slot, value in arguments.items():
-            if slot not in _SCHEMAS[tool].model_fields:
-                wrong[slot[:20]] = f"{tool} has no argument '{slot[:20]}'"
+            if slot not in SCHEMAS[tool].model_fields:
+                wrong["argument"] = f"{tool} has no argument '{slot[:20]}'"
                 continue
             try:
                 canonical = normalise_slot(slot, value)
@@ -170,12 +151,14 @@ class _Desk:
         return read
 
     def _unknown_venue(self, name: str, matches: tuple[str, ...], names: tuple[str, ...]) -> Refusal:
+        details = {"name": name}
         if matches:
-            message = f"several {self._domain}s are called like '{name}': {', '.join(matches)}; ask which"
+            details["candidates"] = ", ".join(matches)
+            message = f"'{name}' may be several {self._domain}s: {details['candidates']}; ask which"
         else:
             like = ", ".join(closest_names(name, names))
             message = f"there is no {self._domain} called '{name}'" + (f"; names like it: {like}" if like else "")
-        return self._refusal(RefusalReason.UNKNOWN_VENUE, message, {"name": name})
+        return self._refusal(RefusalReason.UNKNOWN_VENUE, message, details)
 
     def _refusal(self, reason: RefusalReason, message: str, details: Mapping[str, str]) -> Refusal:
         return Refusal(domain=self._domain, reason=reason, message=message, details=dict(details))

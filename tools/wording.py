@@ -47,7 +47,7 @@ def _compact_reason(refusal: Refusal) -> str:
     if refusal.reason is RefusalReason.INVALID_ARGUMENT:
         return f"wrong {' '.join(refusal.details)}"
     if refusal.reason is RefusalReason.UNKNOWN_VENUE:
-        return "unknown name"
+        return "several names" if "candidates" in refusal.details else "unknown name"
     return {RefusalReason.UNAVAILABLE: "not available", RefusalReason.ALREADY_BOOKED: "already booked"}[refusal.reason]
 
 
