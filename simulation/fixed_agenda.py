@@ -26,19 +26,21 @@ _PATIENCE: Final = 2
 """How often a user repeats a booking request that was refused and that it has no alternative for."""
 
 
+def convlab_domains(goal: Goal) -> dict[str, dict[str, object]]:
+    """The goal in ConvLab's form, without its empty parts: a ``book`` that is there counts as a wish to book."""
+    domains: dict[str, dict[str, object]] = {}
+    for domain, wanted in goal.domains.items():
+        parts: dict[str, object] = wanted.model_dump()
+        domains[domain] = {part: deepcopy(value) for part, value in parts.items() if value or part == "info"}
+    return domains
+
+
 def agenda_goal(goal: Goal) -> AgendaGoal:
     """A fresh, mutable ConvLab goal: the agenda writes the answers into it."""
-    wanted = {domain: _convlab_domain(each.model_dump()) for domain, each in goal.domains.items()}
     # The constructor would draw a goal of its own.
     convlab_goal = object.__new__(AgendaGoal)
-    convlab_goal.set_user_goal({**wanted, "domain_ordering": tuple(goal.domains)})
+    convlab_goal.set_user_goal({**convlab_domains(goal), "domain_ordering": tuple(goal.domains)})
     return convlab_goal
-
-
-def _convlab_domain(wanted: Mapping[str, object]) -> dict[str, object]:
-    """Without the empty parts: ConvLab takes a ``book`` that is there as a wish to book."""
-    filled: dict[str, object] = {part: deepcopy(value) for part, value in wanted.items() if value}
-    return {"info": {}, **filled}
 
 
 class FixedAgenda(Agenda):
