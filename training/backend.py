@@ -1,0 +1,163 @@
+"""``TorchBackend``: ART on one machine without vLLM or Unsloth, on a CPU or one GPU.
+
+A subclass of ART's ``LocalBackend``: the training loop, tokenisation, packing, loss, checkpoint layout, the skipping
+of steps without signal and the logs are ART's. Overridden are the service, the packing (shared prefixes) and SFT's
+tokenisation, which in ART needs Unsloth. The names it overrides are private in ART 0.5.18: the version is pinned and
+``tests/training/test_backend_contract.py`` holds them.
+"""
+
+import math
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+
+import art
+import torch
+from art import TrainableModel, dev
+from art.backend import AnyTrainableModel
+from art.local.backend import LocalBackend
+from art.preprocessing.pack import PackedTensors, packed_tensors_from_tokenized_results
+from art.preprocessing.tokenize import SFTBatch, tokenize_trajectory_groups
+from art.types import TrainSFTConfig
+from art.utils.output_dirs import get_model_dir
+
+from training.packing import PackingReport, merge_prefixes
+from training.service import TorchConfig, TorchService
+from training.supervised import tokenise_history
+
+DEFAULT_SFT_BATCH = 8
+MAX_SEQUENCE = 32_768
+
+
+class MissingLogprobsError(ValueError):
+    """Trajectories came without log-probabilities, so there is nothing to train on."""
+
+
+class TorchBackend(LocalBackend):
+    """See the module's docstring. ``path`` is where ART's project folders go."""
+
+    def __init__(self, path: Path, config: TorchConfig = TorchConfig()) -> None:  # noqa: B008
+        super().__init__(in_process=True, path=str(path))
+        self.config = config
+        self.packing: PackingReport | None = None
+        """What merging prefixes saved at the last step."""
+        self._packed_sequence_length_requires_chunk_alignment = False
+        self._default_chat_template_tool_schema_format = "vllm_openai"
+
+    def service(self, model: AnyTrainableModel) -> TorchService:
+        """The service of a registered model; opens it at first."""
+        service = self._services.get(model.name)
+        if service is None:
+            output_dir = Path(get_model_dir(model=model, art_path=self._path))
+            service = TorchService(model.name, model.base_model, output_dir, self.config)
+            self._services[model.name] = service
+        assert isinstance(service, TorchService)
+        return service
+
+    async def _get_service(self, model: TrainableModel) -> TorchService:
+        return self.service(model)
+
+    def _get_packed_tensors(
+        self,
+        model: AnyTrainableModel,
+        trajectory_groups: list[art.TrajectoryGroup],
+        advantage_balance: float,
+        allow_training_without_logprobs: bool,
+        scale_rewards: bool,
+        plot_tensors: bool,
+        packed_sequence_length: int | None,
+        logprob_calculation_chunk_size: int,
+    ) -> PackedTensors | None:
+        """Tokenise as ART does, merge shared prefixes, pack one row per merged history, as long as the longest."""
+        tokenizer = self.service(model).tokenizer
+        _require_logprobs(trajectory_groups)
+        results = list(
+            tokenize_trajectory_groups(
+                tokenizer,
+                trajectory_groups,
+                allow_training_without_logprobs,
+                scale_rewards,
+                chat_template_tool_schema_format=self._default_chat_template_tool_schema_format,
+            )
+        )
+        limit = packed_sequence_length or self.config.engine.max_positions
+        results = [result for result in results if len(result.token_ids) <= limit]
+        if not results:
+            return None
+        rows, self.packing = merge_prefixes(results)
+        pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
+        assert isinstance(pad, int)
+        return packed_tensors_from_tokenized_results(
+            rows,
+            max(len(row.token_ids) for row in rows),
+            pad_token_id=pad,
+            truncate_long_results=False,
+            advantage_balance=advantage_balance,
+            pack_results=False,
+        )
+
+    async def _train_sft(
+        self,
+        model: AnyTrainableModel,
+        trajectories: Iterable[art.Trajectory],
+        config: TrainSFTConfig,
+        dev_config: dev.TrainSFTConfig,
+        verbose: bool = False,
+    ) -> AsyncIterator[dict[str, float]]:
+        """Train on every history, the additional ones too (which ART leaves out), as the server renders them."""
+        service = self.service(model)
+        size = config.batch_size if isinstance(config.batch_size, int) else DEFAULT_SFT_BATCH
+        listed = list(trajectories)
+        rates = config.learning_rate
+        batches = [
+            _sft_batch(
+                listed[start : start + size],
+                rates[number] if isinstance(rates, list) else rates,
+                service,
+            )
+            for number, start in enumerate(range(0, len(listed), size))
+        ]
+        async for metrics in service.train_sft(batches, config, verbose):
+            yield {
+                **metrics,
+                "data/step_num_trajectories": float(len(listed)),
+                "data/step_trainer_tokens": float(sum(batch.num_trainable_tokens for batch in batches)),
+                "data/step_num_gradient_steps": float(len(batches)),
+            }
+
+
+def _require_logprobs(groups: Iterable[art.TrajectoryGroup]) -> None:
+    """ART skips a step in silence when no answer has log-probabilities; here that is an error that says why."""
+    for group in groups:
+        for trajectory in group.trajectories:
+            messages = [
+                message
+                for history in [trajectory, *trajectory.additional_histories]
+                for message in history.messages_and_choices
+            ]
+            choices = [message for message in messages if not isinstance(message, dict)]
+            bare = [choice for choice in choices if not choice.logprobs or not choice.logprobs.content]
+            if not choices or bare:
+                raise MissingLogprobsError(
+                    f"{len(bare)} of {len(choices)} answers in a trajectory (reward {trajectory.reward:g}) carry no "
+                    "log-probabilities: capture it with training.capture, from a server that honours logprobs=true"
+                )
+            wrong = [item for choice in choices for item in choice.logprobs.content if math.isnan(item.logprob)]
+            if wrong:
+                raise MissingLogprobsError(f"{len(wrong)} log-probabilities are not numbers")
+
+
+def _sft_batch(trajectories: list[art.Trajectory], learning_rate: float, service: TorchService) -> SFTBatch:
+    tensors: list[dict[str, torch.Tensor]] = []
+    for trajectory in trajectories:
+        for history in [trajectory, *trajectory.additional_histories]:
+            row = tokenise_history(history.messages(), history.tools, service.tokenizer)
+            ids = torch.tensor([row.ids])
+            labels = torch.where(torch.tensor([row.trained]), ids, -100)
+            tensors.append({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels})
+    return SFTBatch(
+        trajectory_tensors=tensors,
+        learning_rate=learning_rate,
+        num_trajectories=len(trajectories),
+        num_tokens=sum(item["input_ids"].numel() for item in tensors),
+        num_trainable_tokens=sum(int((item["labels"] != -100).sum()) for item in tensors),
+    )

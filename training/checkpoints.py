@@ -1,0 +1,95 @@
+"""A policy's checkpoints on disk, in ART's layout: ``checkpoints/NNNN/`` with weights, tokenizer, optimiser.
+
+Promises: a checkpoint is there whole or not at all. It is written under another name and renamed; one that ART copied
+itself (when a step is skipped) is told whole by the sizes in its manifest, and a broken one is removed on opening.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch.optim import Optimizer
+from transformers import AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
+
+MANIFEST = "manifest.json"
+OPTIMIZER = "optimizer.pt"
+
+
+def checkpoint_dir(output_dir: Path, step: int) -> Path:
+    """Where the checkpoint of ``step`` lies."""
+    return output_dir / "checkpoints" / f"{step:04d}"
+
+
+def save_checkpoint(
+    output_dir: Path,
+    step: int,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    optimizer: Optimizer | None,
+    state: Mapping[str, object] | None = None,
+) -> Path:
+    """Write the checkpoint of ``step``, replacing a broken one; ``state`` is kept in the manifest."""
+    target = checkpoint_dir(output_dir, step)
+    draft = target.with_name(f".{target.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    model.save_pretrained(draft)
+    tokenizer.save_pretrained(draft)
+    if optimizer is not None:
+        torch.save(optimizer.state_dict(), draft / OPTIMIZER)
+    sizes = {path.name: path.stat().st_size for path in draft.iterdir()}
+    (draft / MANIFEST).write_text(json.dumps({"step": step, "sizes": sizes, "state": dict(state or {})}))
+    if target.exists():
+        shutil.rmtree(target)
+    draft.rename(target)
+    return target
+
+
+def is_whole(checkpoint: Path) -> bool:
+    """Whether every file the manifest names is there in full."""
+    try:
+        sizes = json.loads((checkpoint / MANIFEST).read_text())["sizes"]
+    except (OSError, ValueError, KeyError):
+        return False
+    return all(
+        (checkpoint / name).is_file() and (checkpoint / name).stat().st_size == size for name, size in sizes.items()
+    )
+
+
+def latest_checkpoint(output_dir: Path) -> tuple[int, Path] | None:
+    """The newest whole checkpoint; broken ones after it, left by a kill, are removed."""
+    directory = output_dir / "checkpoints"
+    if not directory.is_dir():
+        return None
+    for path in sorted((path for path in directory.iterdir() if path.name.isdigit()), key=lambda path: -int(path.name)):
+        if is_whole(path):
+            return int(path.name), path
+        shutil.rmtree(path)
+    return None
+
+
+def load_model(checkpoint: Path, device: str) -> PreTrainedModel:
+    """The weights of a checkpoint or of any Hugging Face directory, in float32 on a CPU, bfloat16 elsewhere."""
+    dtype = torch.float32 if device == "cpu" else torch.bfloat16
+    model = AutoModelForCausalLM.from_pretrained(str(checkpoint), dtype=dtype)
+    return model.to(device).eval()
+
+
+def load_optimizer(checkpoint: Path, optimizer: Optimizer) -> bool:
+    """Restore ``optimizer`` if the checkpoint has its state."""
+    path = checkpoint / OPTIMIZER
+    if not path.is_file():
+        return False
+    optimizer.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+    return True
+
+
+def prune_checkpoints(output_dir: Path, keep: set[int]) -> None:
+    """Remove the checkpoints whose steps are not in ``keep``."""
+    directory = output_dir / "checkpoints"
+    if directory.is_dir():
+        for path in directory.iterdir():
+            if path.name.isdigit() and int(path.name) not in keep:
+                shutil.rmtree(path)
