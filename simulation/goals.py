@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, Literal, cast, get_args
 from zipfile import BadZipFile, ZipFile
 
+from db.errors import InputError
 from simulation.convlab_adapter import GoalGenerator, database, drawing_from, package_root
 from simulation.records import DomainGoal, Goal
 from tools.results import Domain
@@ -35,7 +36,7 @@ _EMPTY: Final = frozenset({"", "?", "none", "none.", "unknown"})
 _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
-class GoalError(ValueError):
+class GoalError(InputError, ValueError):
     """Goals that cannot be had as asked: the message says what is wrong with which value."""
 
 
@@ -159,14 +160,24 @@ def _venues(domain: Domain) -> tuple[Mapping[str, str], ...]:
     return tuple(database().dbs[domain])
 
 
+@cache
+def _holders(domain: Domain) -> Mapping[tuple[str, str], frozenset[int]]:
+    """(slot, value) -> the venues that have it."""
+    holders: dict[tuple[str, str], set[int]] = {}
+    for index, venue in enumerate(_venues(domain)):
+        for slot, value in venue.items():
+            holders.setdefault((slot, str(value).lower()), set()).add(index)
+    return {key: frozenset(indices) for key, indices in holders.items()}
+
+
 def matching_venues(domain: Domain, info: Mapping[str, str]) -> list[Mapping[str, str]]:
     """The venues with exactly these values (an absent slot matches nothing); ``dontcare`` matches all."""
-    wanted = {slot: value.lower() for slot, value in info.items() if value != "dontcare"}
-    return [
-        venue
-        for venue in _venues(domain)
-        if all(str(venue.get(slot, "")).lower() == value for slot, value in wanted.items())
-    ]
+    holders, venues = _holders(domain), _venues(domain)
+    indices: Iterable[int] = range(len(venues))
+    for slot, value in info.items():
+        if value != "dontcare":
+            indices = holders.get((slot, value.lower()), frozenset()).intersection(indices)
+    return [venues[index] for index in sorted(indices)]
 
 
 def _all_have(domain: Domain, info: Mapping[str, str], slot: str) -> bool:
