@@ -14,6 +14,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
 
 from agents.config import AgentConfig, system_prompt
 from agents.expert import ChatModel, Expert, ExpertState, ask_model, new_expert_state
@@ -82,25 +83,25 @@ class Agent:
 def build_graph(model: ChatModel, toolbox: Tools, config: AgentConfig) -> Agent:
     """An agent for one dialogue. The model may be any chat model; without ``bind_tools`` it is used as it is."""
     graph = StateGraph(DialogueState)
-    graph.add_node("router", _router_node(model, config))
+    graph.add_node("router", _router_node(model, config), destinations=DOMAINS)
     for domain in DOMAINS:
         tools = {tool.name: tool for tool in toolbox.for_domain(domain)}
-        graph.add_node(domain, _expert_node(Expert(domain, model, tools, config)))
-        graph.add_conditional_edges(domain, _next, [*DOMAINS, END])
+        expert = Expert(domain, model, tools, config)
+        graph.add_node(domain, _expert_node(expert), destinations=(*DOMAINS, END))
     graph.add_edge(START, "router")
-    graph.add_conditional_edges("router", _next, [*DOMAINS, END])
     return Agent(graph.compile(), active=None, experts={domain: new_expert_state(domain) for domain in DOMAINS})
 
 
 def _router_node(model: ChatModel, config: AgentConfig):
     system = SystemMessage(system_prompt(config, "router"))
 
-    async def route(state: DialogueState) -> dict[str, object]:
+    async def route(state: DialogueState) -> Command:
         human = HumanMessage(router_text(config, state["active"], state["user_text"]))
         message, call = await ask_model(model, [system, human], "router")
         named = read_route(message.text)
         fallback: list[Domain] = [state["active"] or "hotel"]
-        return {"pending": named or fallback, "calls": [call], "notes": [] if named else ["unrouted"]}
+        first, *later = named or fallback
+        return Command(goto=first, update={"pending": later, "calls": [call], "notes": [] if named else ["unrouted"]})
 
     return route
 
@@ -109,9 +110,9 @@ def _expert_node(expert: Expert):
     domain = expert.domain
     other: Domain = "restaurant" if domain == "hotel" else "hotel"
 
-    async def respond(state: DialogueState) -> dict[str, object]:
+    async def respond(state: DialogueState) -> Command:
         turn = await expert.respond(state["user_text"], state[domain], state[other]["facts"].shared())
-        return {
+        update = {
             domain: turn["state"],
             "active": domain,
             "pending": state["pending"][1:],
@@ -121,12 +122,9 @@ def _expert_node(expert: Expert):
             "calls": turn["calls"],
             "notes": turn["notes"],
         }
+        return Command(goto=next(iter(state["pending"]), END), update=update)
 
     return respond
-
-
-def _next(state: DialogueState) -> str:
-    return state["pending"][0] if state["pending"] else END
 
 
 def router_text(config: AgentConfig, active: Domain | None, user_text: str) -> str:

@@ -79,7 +79,7 @@ _ALONE = re.compile(r"\b(just me|just myself|only me|by myself)\b")
 _STAY = re.compile(rf"\b{_NUMBER} (?:nights?|days)\b")
 
 _REQUEST_WORDS = {
-    "phone": re.compile(r"\b(?:tele)?phone\b|\bcontact number\b|\bnumber for (?:the )?@"),
+    "phone": re.compile(r"\b(?:tele)?phone\b|\bcontact number\b|\bnumber for (?:the )?@|\bgive me the number for\b"),
     "postcode": re.compile(r"\bpost ?codes?\b|\bpostal codes?\b|\bzip ?codes?\b"),
     "address": re.compile(r"\baddress\b"),
     "ref": re.compile(r"\b(?:reference|confirmation|ref)\b"),
@@ -338,8 +338,8 @@ class _Reader:
         if _FOOD_QUESTION.search(clause):
             self.requests.add("food")
             return clause
-        phrase = _FOOD_PHRASE.search(_PRICE.sub("@", _SAME_PRICE.sub("@", clause)))
-        food = _unknown_food(phrase.group(1)) if phrase else ""
+        phrases = _FOOD_PHRASE.finditer(_PRICE.sub("@", _SAME_PRICE.sub("@", clause)))
+        food = next((food for phrase in phrases if (food := _unknown_food(phrase.group(1)))), "")
         if match := self.lexicon.foods.search(food or clause):
             food = food if food and len(food.split()) <= 2 else match.group(0)
         if food:
