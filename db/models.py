@@ -144,3 +144,18 @@ class Unavailability(Base):
     day: Mapped[str | None]
     stay: Mapped[int | None]
     time: Mapped[str | None]
+
+
+def _one_reference(table: str, other: str) -> str:
+    return (
+        f"CREATE TRIGGER {table}_reference_is_new BEFORE INSERT ON {table} "
+        f"WHEN EXISTS (SELECT 1 FROM {other} WHERE reference = NEW.reference) "
+        f"BEGIN SELECT RAISE(ABORT, 'the reference is taken by another kind of booking'); END"
+    )
+
+
+REFERENCE_TRIGGERS: Final = (
+    _one_reference("room_bookings", "table_bookings"),
+    _one_reference("table_bookings", "room_bookings"),
+)
+"""A reference is unique over both kinds of booking, which a unique column cannot say."""

@@ -7,7 +7,7 @@ it would run third-party code that only the simulator may run.
 """
 
 import hashlib
-import importlib.util
+import importlib.metadata
 import json
 import os
 import sqlite3
@@ -23,7 +23,7 @@ from sqlalchemy import create_engine, insert
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import CreateTable
 
-from db.models import Base, Hotel, Restaurant
+from db.models import REFERENCE_TRIGGERS, Base, Hotel, Restaurant
 
 Domain = Literal["hotel", "restaurant"]
 VenueRow = dict[str, str | int | None]
@@ -95,7 +95,8 @@ def _write(path: Path) -> None:
     engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
     Base.metadata.create_all(engine)
     with engine.begin() as connection:
-        connection.exec_driver_sql(f"PRAGMA user_version = {_version()}")
+        for statement in (*REFERENCE_TRIGGERS, f"PRAGMA user_version = {_version()}"):
+            connection.exec_driver_sql(statement)
         for domain, source in _SOURCES.items():
             connection.execute(insert(source.model), load_venues(domain))
     engine.dispose()
@@ -103,7 +104,7 @@ def _write(path: Path) -> None:
 
 def _check_file(path: Path) -> None:
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             connection.row_factory = sqlite3.Row
             if connection.execute("PRAGMA user_version").fetchone()[0] != _version():
                 raise SeedError(f"{path} was made with another schema. Move the file away and start again")
@@ -132,8 +133,8 @@ def _digest(rows: Sequence[VenueRow]) -> str:
 @cache
 def _fingerprint() -> str:
     """Of the schema and the expected venues."""
-    tables = "".join(str(CreateTable(table)) for table in Base.metadata.sorted_tables)
-    content = tables + "".join(source.sha256 for source in _SOURCES.values())
+    tables = [str(CreateTable(table)) for table in Base.metadata.sorted_tables]
+    content = "".join([*tables, *REFERENCE_TRIGGERS, *(source.sha256 for source in _SOURCES.values())])
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
@@ -143,10 +144,13 @@ def _version() -> int:
 
 
 def _data_folder() -> Path:
-    spec = importlib.util.find_spec("convlab")
-    if spec is None or spec.origin is None:
-        raise SeedError("the convlab distribution, which carries MultiWOZ's database, is not installed: run uv sync")
-    return Path(spec.origin).parent / "human_eval" / "db"
+    try:
+        convlab = importlib.metadata.distribution("convlab")
+    except importlib.metadata.PackageNotFoundError:
+        raise SeedError(
+            "the convlab distribution, which carries MultiWOZ's database, is not installed: run uv sync"
+        ) from None
+    return Path(str(convlab.locate_file("convlab"))) / "human_eval" / "db"
 
 
 def _value(value: object) -> str | None:

@@ -2,7 +2,7 @@
 
 An episode's world is a copy of the seeded file in SQLite's memory (``deserialize``), with one connection that a pool
 lends to one session at a time: no world sees another's bookings, and threads within a world take turns. Opening one
-costs well under a millisecond, because the dialect is initialised once per process's factory and the worlds share
+costs well under a millisecond, because the dialect is initialised once per factory and the worlds share
 the cache of compiled statements, which holds SQL and no data. Foreign keys are on in every connection.
 """
 
@@ -97,9 +97,10 @@ class World:
 
 
 class WorldFactory:
-    """Opens worlds that all start from the same seeded file, which is made on first use.
+    """Opens worlds that all start as the same seeded file, which is made on first use.
 
-    ``path`` is where that file lies (default: in the checkout's ``.cache``). One factory serves any number of threads.
+    ``path`` is where that file lies (default: in the checkout's ``.cache``); it is read once and never written again.
+    One factory serves any number of threads.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -112,7 +113,10 @@ class WorldFactory:
         self._compiled: dict[object, object] = {}
 
     def open(self, unavailable: Sequence[UnavailableSlot] = ()) -> World:
-        """A private world in memory, without bookings, that refuses what ``unavailable`` lists."""
+        """A private world in memory that refuses what ``unavailable`` lists.
+
+        Raises ``sqlalchemy.exc.IntegrityError`` for a slot that no booking could have, such as nine people.
+        """
         world = World(self._engine(self._copy, connections=1))
         if unavailable:
             with world.sessions.begin() as session:
