@@ -1,0 +1,199 @@
+"""The words that carry slot values, and the book of phrases that name venues and their addresses.
+
+Owns spelling: what counts as the same word ("center", "guest house", "b & b"). Built from the database's venues, so
+no name, address or cuisine is written down here. What a sentence says with these words is `reading`'s business.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from db.seed import load_venues
+from tools.results import Domain, Venue
+
+EntityKind = Literal["name", "address", "phone", "postcode", "food"]
+
+NUMBERS = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
+    )
+}
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+VALUE_WORDS: dict[str, tuple[str, str]] = {
+    **{word: ("area", word) for word in ("north", "south", "east", "west", "centre")},
+    **{f"{word}ern": ("area", word) for word in ("north", "south", "east", "west")},
+    "central": ("area", "centre"),
+    "downtown": ("area", "centre"),
+    **{word: ("pricerange", "cheap") for word in ("cheap", "inexpensive", "affordable", "cheaply")},
+    **{word: ("pricerange", "moderate") for word in ("moderate", "moderately")},
+    **{word: ("pricerange", "expensive") for word in ("expensive", "pricey", "upscale")},
+    "guesthouse": ("type", "guesthouse"),
+}
+"""Words that are a value wherever they stand. ``hotel``, the other type, is also the domain's name: see `reading`."""
+
+_SPELLINGS: Sequence[tuple[str, str]] = (
+    ("\N{RIGHT SINGLE QUOTATION MARK}", "'"),
+    ("\N{LEFT SINGLE QUOTATION MARK}", "'"),
+    ("\N{NON-BREAKING HYPHEN}", "-"),
+    ("\N{EN DASH}", "-"),
+    ("\N{EM DASH}", " , "),
+    ("\N{NO-BREAK SPACE}", " "),
+    ("&", " and "),
+)
+_REWRITES: Sequence[tuple[re.Pattern[str], str]] = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"\b(ca|wo|[a-z]+)\s?n\s?'\s?t\b", r"\1nt"),
+        (r"\bcannot\b|\bcan not\b", "cant"),
+        (r"\s?'\s?(s|m|re|ve|ll|d)\b", r" '\1"),
+        (r"'(?!(?:s|m|re|ve|ll|d)\b)", ""),
+        (r"\bcenter\b", "centre"),
+        (r"\bguest[ -]?houses?\b", "guesthouse"),
+        (r"\b(?:bed and breakfast|b and b|bandb)\b", "b and b"),
+        (r"\bwi[ -]fi\b", "wifi"),
+        (r"\bpost(?:al)? ?code\b", "postcode"),
+        (r"\bprice ?range\b", "price range"),
+        (r"\b(?:town ?info|tourist information|information|call) centre\b", "office"),
+        (r"\b(st|rd|no|mr|dr)\.(?= )", r"\1"),
+        (r"\b([ap])\.m\.?", r"\1m"),
+    )
+)
+
+TOKEN = re.compile(
+    r"(?P<phone>(?<![\w:])0\d(?:[ -]?\d){7,10}(?![\w:]))"
+    r"|(?P<postcode>\b(?:cb|pe) ?\d{1,2} ?\d ?[a-z]{2}\b)"
+    r"|(?P<time>\b\d{1,2}:\d{2}\b)"
+    r"|(?P<word>'?[a-z0-9]+)"
+    r"|(?P<stop>[.!?;\n]+)"
+    r"|(?P<mark>[,:()|/])"
+)
+
+
+def respell(text: str) -> str:
+    """Lower case, one spelling a word, contractions joined (``do n't`` -> ``dont``), possessives apart (``it 's``)."""
+    text = text.lower()
+    for wrong, right in _SPELLINGS:
+        if wrong in text:
+            text = text.replace(wrong, right)
+    for pattern, replacement in _REWRITES:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def words_of(phrase: str) -> tuple[str, ...]:
+    """A phrase as the tokens that a text would have for it, marks left out."""
+    found = (match.group() for match in TOKEN.finditer(respell(phrase)) if match.lastgroup not in ("stop", "mark"))
+    return tuple(word for part in found for word in part.split() if word != "'s")
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A phrase of the database: what it is and the venues that have it."""
+
+    kind: EntityKind
+    value: str
+    venues: tuple[tuple[Domain, int], ...]
+    """Domain and index; empty for a cuisine."""
+
+
+_SUFFIXES = ("guesthouse", "hotel", "restaurant", "b and b", "city centre")
+_TOO_PLAIN = frozenset(
+    "bridge curry city express golden house home indian lodge peking pizza rice royal the river stop worth "
+    "grafton cambridge university shanghai saigon bangkok station".split()
+)
+"""What is left of some names without their suffix, and is an ordinary word or a longer name's beginning."""
+
+
+def name_variants(name: str) -> Iterable[tuple[str, ...]]:
+    """The spellings under which people mention a venue: without "the", without "guest house"."""
+    full = words_of(name)
+    bare = full[1:] if full[0] == "the" else full
+    yield full
+    yield bare
+    for suffix in _SUFFIXES:
+        tail = tuple(suffix.split())
+        short = bare[: -len(tail)]
+        if (
+            bare[-len(tail) :] == tail
+            and short
+            and (len(short) > 1 or len(short[0]) > 5)
+            and short[0] not in _TOO_PLAIN
+        ):
+            yield short
+
+
+class Catalogue:
+    """Every venue of the database, by domain and index, and the phrases that mention one."""
+
+    def __init__(self, venues: Mapping[Domain, Sequence[Venue]]) -> None:
+        self.venues = {domain: {venue.index: venue for venue in found} for domain, found in venues.items()}
+        self.phones: dict[str, tuple[tuple[Domain, int], ...]] = {}
+        self.postcodes: dict[str, tuple[tuple[Domain, int], ...]] = {}
+        self._phrases: dict[str, list[tuple[tuple[str, ...], Entity]]] = {}
+        owners: dict[tuple[EntityKind, tuple[str, ...]], list[tuple[Domain, int]]] = {}
+        shorts: dict[tuple[str, ...], list[tuple[Domain, int]]] = {}
+        foods: dict[tuple[str, ...], str] = {}
+        values: dict[tuple[EntityKind, tuple[str, ...]], str] = {}
+        for domain, found in venues.items():
+            for venue in found:
+                key = (domain, venue.index)
+                for index, variant in enumerate(dict.fromkeys(name_variants(venue.name))):
+                    where = owners.setdefault(("name", variant), []) if index < 2 else shorts.setdefault(variant, [])
+                    where.append(key)
+                if address := venue.slots.get("address"):
+                    owners.setdefault(("address", words_of(address)), []).append(key)
+                    values["address", words_of(address)] = address
+                if phone := venue.slots.get("phone"):
+                    self.phones[phone] = (*self.phones.get(phone, ()), key)
+                if postcode := venue.slots.get("postcode"):
+                    code = postcode.replace(" ", "").lower()
+                    self.postcodes[code] = (*self.postcodes.get(code, ()), key)
+                if food := venue.slots.get("food"):
+                    foods[words_of(food)] = food
+        for variant, keys in shorts.items():
+            if len(keys) == 1 and ("name", variant) not in owners:
+                owners["name", variant] = keys
+        for (kind, phrase), keys in owners.items():
+            value = values.get((kind, phrase)) or self.venues[keys[0][0]][keys[0][1]].name
+            self._add(phrase, Entity(kind, value, tuple(dict.fromkeys(keys))))
+        for phrase, food in foods.items():
+            self._add(phrase, Entity("food", food, ()))
+        for candidates in self._phrases.values():
+            candidates.sort(key=lambda item: (-len(item[0]), item[1].kind != "name"))
+
+    def _add(self, phrase: tuple[str, ...], entity: Entity) -> None:
+        self._phrases.setdefault(phrase[0], []).append((phrase, entity))
+
+    def venue(self, domain: Domain, index: int) -> Venue:
+        """The venue at ``index`` of MultiWOZ's file for ``domain``."""
+        return self.venues[domain][index]
+
+    def match(self, words: Sequence[str], start: int) -> tuple[Entity, int] | None:
+        """The longest phrase that begins at ``words[start]`` and how many words it takes; commas within are skipped."""
+        for phrase, entity in self._phrases.get(words[start], ()):
+            position = start
+            for wanted in phrase:
+                while position < len(words) and position > start and words[position] in (",", "'s"):
+                    position += 1
+                if position >= len(words) or words[position] != wanted:
+                    break
+                position += 1
+            else:
+                return entity, position - start
+        return None
+
+
+@cache
+def load_catalogue() -> Catalogue:
+    """The catalogue of MultiWOZ's hotels and restaurants, read once a process and never changed."""
+    domains: tuple[Domain, ...] = ("hotel", "restaurant")
+    return Catalogue({domain: [_venue(domain, row) for row in load_venues(domain)] for domain in domains})
+
+
+def _venue(domain: Domain, row: Mapping[str, str | int | None]) -> Venue:
+    slots = {slot: str(value) for slot, value in row.items() if value is not None and slot not in ("index", "name")}
+    return Venue(index=int(row["index"] or 0), domain=domain, name=str(row["name"]), slots=slots)
