@@ -91,7 +91,7 @@ _BEGIN: Final = text("BEGIN IMMEDIATE")
 """Takes the write lock before the checks, so that what they saw still holds when the booking is written."""
 
 _TAKEN: Final = select(or_(*(exists().where(model.reference == bindparam("reference")) for model in BOOKINGS.values())))
-"""Whether a booking of either domain has the reference: the schema keeps them unique within each."""
+"""Whether a booking of either domain has the reference, which the schema would refuse."""
 
 
 @cache

@@ -11,6 +11,8 @@ from rapidfuzz import fuzz, process
 
 _MIN_SIMILARITY: Final = 86.0
 """Of rapidfuzz's ratio on whole names: one or two wrong letters in a short name, three in a long one."""
+_MIN_CORE: Final = 5
+"""Letters below which distinctive words are too short to be misspelt and still be told apart."""
 
 _GENERIC: Final = frozenset(
     ("a", "an", "at", "in", "of", "and", "the", "called", "named", "place", "cambridge"),
@@ -52,17 +54,29 @@ def closest_names(name: str, names: tuple[str, ...], limit: int = 3) -> tuple[st
 
 
 def _by_words(wanted: str, plain: dict[str, str]) -> list[str]:
-    words = set(wanted.split())
-    distinctive = words - _GENERIC
+    words = frozenset(wanted.split())
     if not words:
         return []
-    same = [known for known, text in plain.items() if distinctive and distinctive == set(text.split()) - _GENERIC]
+    distinctive = _distinctive(wanted)
+    same = [known for known, text in plain.items() if distinctive and distinctive == _distinctive(text)]
     return same or [known for known, text in plain.items() if (distinctive or words) <= set(text.split())]
 
 
 def _by_spelling(wanted: str, plain: dict[str, str]) -> list[str]:
+    """The name spelt most like ``wanted``, as a whole or in its distinctive words."""
     best = process.extractOne(wanted, plain, scorer=fuzz.ratio, score_cutoff=_MIN_SIMILARITY)
+    if best is None and len(core := _core(wanted)) >= _MIN_CORE:
+        cores = {known: _core(text) for known, text in plain.items()}
+        best = process.extractOne(core, cores, scorer=fuzz.ratio, score_cutoff=_MIN_SIMILARITY)
     return [best[2]] if best else []
+
+
+def _distinctive(plain: str) -> frozenset[str]:
+    return frozenset(plain.split()) - _GENERIC
+
+
+def _core(plain: str) -> str:
+    return " ".join(word for word in plain.split() if word not in _GENERIC)
 
 
 @lru_cache(maxsize=16)

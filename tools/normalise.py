@@ -49,6 +49,8 @@ def _read(slot: str, value: str) -> tuple[str | None, bool]:
     """The reading and whether there is one: exceptions would not be cached."""
     reader = _READERS[slot]
     words = _words(value)
+    if words.startswith(("[", "{")):
+        return None, False  # a list or an object, as JSON: which of its values is meant is not for us to say
     if _NO_CONSTRAINT.fullmatch(words):
         return None, True
     canonical = reader(words)
@@ -259,7 +261,9 @@ def _clock(text: str) -> tuple[int, int, bool] | None:
     hour = _number(match["hour"] if match else bare)
     if hour is None or not 0 <= hour < 24:
         return None
-    return ((hour - 1) % 24, 60 - minutes, True) if before else (hour, minutes, True)
+    if before:
+        return 12 if hour == 1 else (hour - 1) % 24, 60 - minutes, True
+    return hour, minutes, True
 
 
 _FOODS: Final = {
