@@ -10,6 +10,7 @@ whether it succeeded, is the caller's.
 import asyncio
 import hashlib
 import sys
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -49,20 +50,14 @@ def episode_seed(seed: int, episode_id: str) -> int:
 
 
 def plan_episodes(goals: Iterable[Goal], seed: int, repeats: int = 1) -> list[EpisodePlan]:
-    """Every goal ``repeats`` times, the repeats of one goal side by side.
-
-    :raises InputError: two goals share an id, so their episodes could not be told apart.
-    """
-    plans = [
-        EpisodePlan(goal, repeat, episode_seed(seed, f"{goal.id}#{repeat}"))
-        for goal in goals
-        for repeat in range(repeats)
-    ]
-    seen: set[str] = set()
-    for plan in plans:
-        if plan.id in seen:
-            raise InputError(f"two goals have the id {plan.goal.id!r}: give each goal in the file its own id")
-        seen.add(plan.id)
+    """Every goal ``repeats`` times, side by side; a goal that comes again goes on counting its repeats."""
+    counts: Counter[str] = Counter()
+    plans = []
+    for goal in goals:
+        for _ in range(repeats):
+            repeat = counts[goal.id]
+            counts[goal.id] += 1
+            plans.append(EpisodePlan(goal, repeat, episode_seed(seed, f"{goal.id}#{repeat}")))
     return plans
 
 

@@ -50,9 +50,9 @@ def test_seeds_depend_on_the_run_seed_and_the_id_alone():
     assert seeds["goal-1#0"] == episode_seed(7, "goal-1#0") != episode_seed(8, "goal-1#0")
 
 
-def test_goals_that_share_an_id_are_refused():
-    with pytest.raises(InputError, match="goal-0"):
-        plan_episodes([*make_goals(2), *make_goals(1)], seed=7)
+def test_a_goal_that_comes_again_is_another_episode():
+    plans = plan_episodes([*make_goals(2), *make_goals(1)], seed=7, repeats=2)
+    assert [plan.id for plan in plans] == ["goal-0#0", "goal-0#1", "goal-1#0", "goal-1#1", "goal-0#2", "goal-0#3"]
 
 
 async def test_many_at_once_give_what_one_at_a_time_gives_in_the_order_planned():
