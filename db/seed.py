@@ -23,6 +23,7 @@ from sqlalchemy import create_engine, insert
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import CreateTable
 
+from db.errors import InputError
 from db.models import REFERENCE_TRIGGERS, Base, Hotel, Restaurant
 
 Domain = Literal["hotel", "restaurant"]
@@ -45,7 +46,7 @@ _SOURCES: Final[dict[Domain, _Source]] = {
 }
 
 
-class SeedError(RuntimeError):
+class SeedError(InputError):
     """The venues are not the ones this project knows; the message says where and what to do."""
 
 
