@@ -10,6 +10,7 @@ import hashlib
 import json
 import pickle
 import random
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -244,7 +245,9 @@ def _read_corpus(path: Path) -> dict[str, dict[str, object]]:
     except OSError as error:
         raise GoalError(f"{path}: cannot be read ({error.strerror or error})") from error
     except BadZipFile as error:
-        raise GoalError(f"{path}: is not a zip file") from error
+        raise GoalError(f"{path}: is not a zip file, or not a whole one") from error
+    except (zlib.error, RuntimeError) as error:
+        raise GoalError(f"{path}: is damaged or encrypted ({error})") from error
     except ValueError as error:
         if isinstance(error, GoalError):
             raise
