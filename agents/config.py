@@ -16,7 +16,7 @@ class AgentConfig:
     """One way of talking to the model; the same for the router and both experts."""
 
     style: Style
-    """``full``: prompts and tool answers in English for large models. ``compact``: one word and a few tokens for small ones."""
+    """``full``: prompts and tool answers in English, for large models. ``compact``: as few tokens as will do."""
     placeholders: bool
     """The model writes ``{hotel.phone}`` and the expert node fills it in from the last tool result."""
     max_tool_calls: int = 4

@@ -1,8 +1,11 @@
 """A rule-based expert behind the chat-model interface: the ceiling for trained policies, and their teacher.
 
-It answers router calls and expert calls from the messages alone, as any model would: what the user said so far, what the
-tools answered. Its next step is a plain function of what is visible, its sentences are few and closed, and the values
-in its calls are the user's own words, in a fixed order of slots, so that a very small model can learn it.
+It answers router calls and expert calls from the messages alone, as any model would: what the user said so far, what
+the tools answered. Its next step is a plain function of what is visible, its sentences are few and closed, and the
+values in its calls are the user's own words, in a fixed order of slots, so that a very small model can learn it.
+
+It offers the first match at once and asks nothing that it does not need: asking "shall i book it ?" after each offer
+cost 1.2 exchanges a dialogue (6.4 instead of 5.2), since users who do not want to book must say so.
 """
 
 from collections.abc import Sequence
@@ -29,9 +32,9 @@ SLOT_SENTENCES = {
     "area": "the area of {D.name} is {D.area} .",
     "pricerange": "the price range of {D.name} is {D.pricerange} .",
     "type": "the type of {D.name} is {D.type} .",
-    "stars": "the stars of {D.name} are {D.stars} .",
-    "internet": "internet at {D.name} : {D.internet} .",
-    "parking": "parking at {D.name} : {D.parking} .",
+    "stars": "{D.name} has {D.stars} stars .",
+    "internet": "{D.name} has internet : {D.internet} .",
+    "parking": "{D.name} has free parking : {D.parking} .",
     "food": "the food of {D.name} is {D.food} .",
 }
 QUESTIONS = {
@@ -187,22 +190,27 @@ class _Dialogue:
         answers = [SLOT_SENTENCES[slot] for slot in reading.requests if slot != "ref"]
         if self.found is False:
             return [NO_MATCH]
-        if self.outcome in ("booked", "already_booked"):
-            return [BOOKED, *answers]
         if self.outcome:
-            return [REFUSED[self.domain] if self.outcome == "unavailable" else NOT_UNDERSTOOD, *answers]
+            return [self._booking_reply(), *answers]
         if self.found and self._wants_booking():
             offer = [OFFER] if self.searched_now else []
             return [*offer, *answers, *(QUESTIONS[slot] for slot in self._missing())]
         if "ref" in reading.requests and self.booked:
             answers.append(REFERENCE)
-        if answers:
-            return answers
-        if self.searched_now or (self.found and (reading.choose or not self.booked) and not self._is_courtesy()):
-            return [OFFER]
-        if reading.closes:
-            return [GOODBYE]
-        return [GREETING] if self.found is None else [ANYTHING_ELSE]
+        return answers or [self._small_reply()]
+
+    def _booking_reply(self) -> str:
+        if self.outcome in ("booked", "already_booked"):
+            return BOOKED
+        return REFUSED[self.domain] if self.outcome == "unavailable" else NOT_UNDERSTOOD
+
+    def _small_reply(self) -> str:
+        """When nothing was asked: offer what there is, or be polite."""
+        if self.searched_now or (self.found and (self.reading.choose or not self.booked) and not self._is_courtesy()):
+            return OFFER
+        if self.reading.closes:
+            return GOODBYE
+        return GREETING if self.found is None else ANYTHING_ELSE
 
     def _is_courtesy(self) -> bool:
         return self.reading.closes or self.reading.not_book or self.reading.greets
@@ -221,9 +229,10 @@ class _Dialogue:
 
 
 def _node_of(message: BaseMessage) -> Node:
-    first_line = message.text.strip().splitlines()[0].lower() if isinstance(message, SystemMessage) else ""
+    """Whose prompt this is: the node that it names first."""
     nodes: tuple[Node, ...] = ("router", "hotel", "restaurant")
-    return next((node for node in nodes if node in first_line), "hotel")
+    text = message.text.lower() if isinstance(message, SystemMessage) else ""
+    return min(nodes, key=lambda node: text.find(node) if node in text else len(text))
 
 
 def _route(text: str) -> str:

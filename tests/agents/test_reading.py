@@ -57,7 +57,15 @@ def _values(domain: Domain, slot: str) -> list[str]:
     extra = {
         "stars": {"1", "5"},
         "name": {"ask"} if domain == "restaurant" else set(),
-        "food": {"modern global", "light bites", "christmas", "new zealand", "world", "unusual", "molecular gastronomy"},
+        "food": {
+            "modern global",
+            "light bites",
+            "christmas",
+            "new zealand",
+            "world",
+            "unusual",
+            "molecular gastronomy",
+        },
     }
     return sorted(found | extra.get(slot, set()))
 
@@ -221,9 +229,17 @@ def test_not_wanting_to_book(text: str):
     ("text", "domain", "said"),
     [
         ("I'm looking for a cheap place to stay with free wifi", "hotel", {"pricerange": "cheap", "internet": "yes"}),
-        ("Could I get a four star guest house up north?", "hotel", {"area": "north", "type": "guest house", "stars": "four"}),
+        (
+            "Could I get a four star guest house up north?",
+            "hotel",
+            {"area": "north", "type": "guest house", "stars": "four"},
+        ),
         ("I need it for two nights from Friday for 3 people", "hotel", {"people": "3", "day": "friday", "stay": "two"}),
-        ("A table for 4 on Sunday at half past six, please", "restaurant", {"people": "4", "day": "sunday", "time": "half past six"}),
+        (
+            "A table for 4 on Sunday at half past six, please",
+            "restaurant",
+            {"people": "4", "day": "sunday", "time": "half past six"},
+        ),
         ("I'd like Thai food in the city centre", "restaurant", {"area": "centre", "food": "thai"}),
         ("Can you tell me about the Allenbell?", "hotel", {"name": "allenbell"}),
         ("We are a party of seven, Monday 7 pm", "restaurant", {"people": "seven", "day": "monday", "time": "7 pm"}),
