@@ -7,7 +7,9 @@ tokenisation, which in ART needs Unsloth. The names it overrides are private in 
 """
 
 import math
-from collections.abc import AsyncIterator, Iterable
+import random
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import art
@@ -15,9 +17,10 @@ import torch
 from art import TrainableModel, dev
 from art.backend import AnyTrainableModel
 from art.local.backend import LocalBackend
+from art.metrics_taxonomy import build_training_summary_metrics, summarize_trajectory_groups
 from art.preprocessing.pack import PackedTensors, packed_tensors_from_tokenized_results
 from art.preprocessing.tokenize import SFTBatch, tokenize_trajectory_groups
-from art.types import TrainSFTConfig
+from art.types import TrainConfig, TrainSFTConfig
 from art.utils.output_dirs import get_model_dir
 
 from training.packing import PackingReport, merge_prefixes
@@ -35,9 +38,9 @@ class MissingLogprobsError(ValueError):
 class TorchBackend(LocalBackend):
     """See the module's docstring. ``path`` is where ART's project folders go."""
 
-    def __init__(self, path: Path, config: TorchConfig = TorchConfig()) -> None:  # noqa: B008
+    def __init__(self, path: Path, config: TorchConfig | None = None) -> None:
         super().__init__(in_process=True, path=str(path))
-        self.config = config
+        self.config = config or TorchConfig()
         self.packing: PackingReport | None = None
         """What merging prefixes saved at the last step."""
         self._packed_sequence_length_requires_chunk_alignment = False
@@ -49,14 +52,14 @@ class TorchBackend(LocalBackend):
         if service is None:
             output_dir = Path(get_model_dir(model=model, art_path=self._path))
             service = TorchService(model.name, model.base_model, output_dir, self.config)
-            self._services[model.name] = service
+            self._services[model.name] = service  # pyright: ignore[reportArgumentType], made here, not by ART
         assert isinstance(service, TorchService)
         return service
 
-    async def _get_service(self, model: TrainableModel) -> TorchService:
+    async def _get_service(self, model: TrainableModel) -> TorchService:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.service(model)
 
-    def _get_packed_tensors(
+    def _get_packed_tensors(  # noqa: PLR0917, the signature is ART's
         self,
         model: AnyTrainableModel,
         trajectory_groups: list[art.TrajectoryGroup],
@@ -76,24 +79,57 @@ class TorchBackend(LocalBackend):
                 trajectory_groups,
                 allow_training_without_logprobs,
                 scale_rewards,
+                shuffle_group_trajectories=False,
                 chat_template_tool_schema_format=self._default_chat_template_tool_schema_format,
             )
         )
         limit = packed_sequence_length or self.config.engine.max_positions
+        overlong = sum(len(result.token_ids) > limit for result in results)
         results = [result for result in results if len(result.token_ids) <= limit]
         if not results:
             return None
-        rows, self.packing = merge_prefixes(results)
+        rows, self.packing = merge_prefixes(results, overlong)
         pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
         assert isinstance(pad, int)
-        return packed_tensors_from_tokenized_results(
-            rows,
-            max(len(row.token_ids) for row in rows),
-            pad_token_id=pad,
-            truncate_long_results=False,
-            advantage_balance=advantage_balance,
-            pack_results=False,
+        with _own_randomness(f"{model.name}-{self.service(model).step}"):
+            return packed_tensors_from_tokenized_results(
+                rows,
+                max(len(row.token_ids) for row in rows),
+                pad_token_id=pad,
+                truncate_long_results=False,
+                advantage_balance=advantage_balance,
+                pack_results=False,
+            )
+
+    async def _train_model(
+        self,
+        model: TrainableModel,
+        trajectory_groups: list[art.TrajectoryGroup],
+        config: TrainConfig,
+        dev_config: dev.TrainConfig,
+        verbose: bool = False,
+    ) -> AsyncIterator[dict[str, float]]:
+        """ART's step without its detour over the disk; a step without signal is skipped as a whole checkpoint."""
+        service = self.service(model)
+        summary = build_training_summary_metrics(
+            summarize_trajectory_groups(trajectory_groups), include_trainable_groups=True
         )
+        packed = self._get_packed_tensors(
+            model,
+            trajectory_groups,
+            dev_config.get("advantage_balance", 0.0),
+            dev_config.get("allow_training_without_logprobs", False),
+            dev_config.get("scale_rewards", True),
+            False,
+            dev_config.get("packed_sequence_length"),
+            0,
+        )
+        if packed is None:
+            await service.skip()
+            yield {**summary, "data/step_num_groups_trainable": 0.0, "data/step_num_gradient_steps": 0.0}
+            return
+        async for metrics in service.train_packed(packed, config, dev_config):
+            yield {**summary, **metrics}
 
     async def _train_sft(
         self,
@@ -123,6 +159,17 @@ class TorchBackend(LocalBackend):
                 "data/step_trainer_tokens": float(sum(batch.num_trainable_tokens for batch in batches)),
                 "data/step_num_gradient_steps": float(len(batches)),
             }
+
+
+@contextmanager
+def _own_randomness(seed: str) -> Iterator[None]:
+    """ART shuffles rows with the global generator: a step repeated after a kill must shuffle them the same way."""
+    state = random.getstate()
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(state)
 
 
 def _require_logprobs(groups: Iterable[art.TrajectoryGroup]) -> None:

@@ -27,11 +27,12 @@ from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_openai import ChatOpenAI
-from openai.types.chat import ChatCompletionMessage, ChatCompletionTokenLogprob
+from openai.types.chat import ChatCompletionMessage
 from openai.types.chat.chat_completion import Choice, ChoiceLogprobs
 from pydantic import SecretStr
 from transformers import PreTrainedTokenizerBase
 
+from simulation.faults import InfrastructureError
 from training.chat import Message, ToolSchema, langchain_messages
 from training.endpoint import ChatAnswer, PolicyEndpoint
 from training.policy_model import ChatSettings, PolicyChatModel, as_messages
@@ -48,7 +49,7 @@ T = TypeVar("T")
 _node: ContextVar[str] = ContextVar("concierge_node", default="")
 
 
-class CaptureError(RuntimeError):
+class CaptureError(InfrastructureError):
     """A trace that cannot be trusted: the episode is dropped and counted, not scored."""
 
 
@@ -187,14 +188,15 @@ async def capture(
         CURRENT_CONFIG.get()["logger"] = recorder
         logging = init_chat_model()
         # Defect 6: ART's chat model has a temperature of 1 and no other setting.
-        logging.llm = _chat_model(target, replace(settings, session=session, logprobs=True))
+        chat_model = _chat_model(target, replace(settings, session=session, logprobs=True))
+        logging.llm = chat_model  # pyright: ignore[reportAttributeAccessIssue]
         try:
             value = await play(RecordedChatModel(logging))
         except Exception as raised:
             error = raised
         return art.Trajectory()
 
-    littered = LITTER.exists()
+    littered = _littered()
     if target.endpoint is not None:
         target.endpoint.open_session(session)
     try:
@@ -235,6 +237,10 @@ def _chat_model(target: CaptureTarget, settings: ChatSettings) -> Runnable[Langu
     )
 
 
+def _littered() -> bool:
+    return LITTER.exists()
+
+
 def _sweep() -> None:
     """Remove the empty directories ART makes; nothing is ever written into them."""
     for directory in (LITTER, LITTER.parent):
@@ -244,20 +250,16 @@ def _sweep() -> None:
 
 def build_history(call: RecordedCall) -> History:
     """One call as ART trains on it: the answer carries only its sampled tokens (defects 1, 2, 9)."""
-    choice = Choice.model_construct(
-        index=0,
-        finish_reason=call.finish_reason,
-        message=ChatCompletionMessage.model_construct(role="assistant", content="", tool_calls=None),
-        logprobs=ChoiceLogprobs.model_construct(
-            content=[
-                ChatCompletionTokenLogprob.model_construct(
-                    token=f"token_id:{token}", logprob=logprob, bytes=[], top_logprobs=[]
-                )
+    logprobs = ChoiceLogprobs.model_validate(
+        {
+            "content": [
+                {"token": f"token_id:{token}", "logprob": logprob, "bytes": [], "top_logprobs": []}
                 for token, logprob in zip(call.token_ids, call.logprobs, strict=True)
-            ],
-            refusal=None,
-        ),
+            ]
+        }
     )
+    message = ChatCompletionMessage(role="assistant", content="")
+    choice = Choice(index=0, finish_reason=call.finish_reason, message=message, logprobs=logprobs)
     return History.model_construct(messages_and_choices=[*call.messages, choice], tools=call.tools)
 
 

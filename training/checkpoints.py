@@ -6,12 +6,14 @@ itself (when a step is skipped) is told whole by the sizes in its manifest, and 
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from torch.optim import Optimizer
 from transformers import AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import logging as transformers_logging
 
 MANIFEST = "manifest.json"
 OPTIMIZER = "optimizer.pt"
@@ -27,6 +29,7 @@ def save_checkpoint(
     step: int,
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
+    *,
     optimizer: Optimizer | None,
     state: Mapping[str, object] | None = None,
 ) -> Path:
@@ -35,7 +38,8 @@ def save_checkpoint(
     draft = target.with_name(f".{target.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
-    model.save_pretrained(draft)
+    with _without_bars():
+        model.save_pretrained(draft)
     tokenizer.save_pretrained(draft)
     if optimizer is not None:
         torch.save(optimizer.state_dict(), draft / OPTIMIZER)
@@ -73,8 +77,21 @@ def latest_checkpoint(output_dir: Path) -> tuple[int, Path] | None:
 def load_model(checkpoint: Path, device: str) -> PreTrainedModel:
     """The weights of a checkpoint or of any Hugging Face directory, in float32 on a CPU, bfloat16 elsewhere."""
     dtype = torch.float32 if device == "cpu" else torch.bfloat16
-    model = AutoModelForCausalLM.from_pretrained(str(checkpoint), dtype=dtype)
-    return model.to(device).eval()
+    with _without_bars():
+        model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(str(checkpoint), dtype=dtype)
+    return model.to(torch.device(device)).eval()  # pyright: ignore[reportArgumentType]
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Transformers' own progress bars, which on a small model are only noise, off for a while."""
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()
 
 
 def load_optimizer(checkpoint: Path, optimizer: Optimizer) -> bool:

@@ -74,6 +74,13 @@ class _Layer:
     down: Tensor
 
 
+def _weight(module: nn.Module | None) -> Tensor:
+    assert module is not None
+    weight = module.weight
+    assert isinstance(weight, Tensor)
+    return weight.detach()
+
+
 class FusedDecoder:
     """Hand-written forward pass; see the module's docstring for what makes it fast."""
 
@@ -85,8 +92,7 @@ class FusedDecoder:
         self._kv_heads = int(config.num_key_value_heads)
         self._head = int(getattr(config, "head_dim", None) or config.hidden_size // self._heads)
         self._eps = float(config.rms_norm_eps)
-        weight = model.get_input_embeddings().weight
-        assert isinstance(weight, Tensor)
+        weight = _weight(model.get_input_embeddings())
         self._width, self._device, dtype = weight.shape[1], weight.device, weight.dtype
         self._load(model)
         theta = float(config.rope_parameters["rope_theta"])
@@ -100,8 +106,7 @@ class FusedDecoder:
     @torch.no_grad()
     def _load(self, model: PreTrainedModel) -> None:
         """Take the weights out of ``model``: fuse, fold the gains, put rotary pairs side by side."""
-        self._embedding = model.get_input_embeddings().weight.detach()
-        head = model.get_output_embeddings().weight.detach()
+        self._embedding, head = _weight(model.get_input_embeddings()), _weight(model.get_output_embeddings())
         order = torch.arange(self._head).view(2, -1).T.reshape(-1)
         layers = []
         for block in model.base_model.layers:  # pyright: ignore[reportGeneralTypeIssues, reportArgumentType]
@@ -132,7 +137,7 @@ class FusedDecoder:
             )
         self._layers = layers
         norm: nn.Module = model.base_model.norm  # pyright: ignore[reportAssignmentType]
-        self._unembed = (head * norm.weight).T.contiguous()
+        self._unembed = (head * _weight(norm)).T.contiguous()
 
     @torch.inference_mode()
     def extend(self, rows: range, ids: Tensor, starts: Tensor, last: Tensor) -> Tensor:

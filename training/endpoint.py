@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 from transformers import PreTrainedTokenizerBase
 
+from simulation.faults import InfrastructureError
 from training.chat import Message, ParsedCompletion, ToolSchema, parse_completion, render_prompt
 from training.engine import Completion, PolicyEngine, SamplingParams
 
 
-class UnknownModelError(LookupError):
+class UnknownModelError(InfrastructureError):
     """The request names a model that is not served here, or a step that is no longer loaded."""
 
     def __init__(self, message: str, stale: bool) -> None:

@@ -21,13 +21,14 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from simulation.faults import InfrastructureError
 from training.decoder import Decoder, build_decoder
 from training.prefixes import PrefixStore, Saved
 
 FinishReason = Literal["stop", "length"]
 
 
-class StaleStepError(RuntimeError):
+class StaleStepError(InfrastructureError):
     """A request named weights other than those loaded."""
 
 
@@ -109,7 +110,7 @@ class _Request:
 class PolicyEngine:
     """Samples from one model for any number of concurrent callers on one event loop."""
 
-    def __init__(self, model: PreTrainedModel, config: EngineConfig = EngineConfig(), step: int = 0) -> None:  # noqa: B008
+    def __init__(self, model: PreTrainedModel, config: EngineConfig = EngineConfig(), step: int = 0) -> None:
         self.config = config
         self.step = step
         self.stats = EngineStats()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 from art import dev
-from art.loss import loss_fn
+from art.loss import Loss, loss_fn
 from art.preprocessing.inputs import TrainInputs
 from art.preprocessing.pack import PackedTensors
 from torch import Tensor, nn
@@ -46,6 +46,7 @@ def learn(
     model: PreTrainedModel,
     optimizer: Optimizer,
     packed: PackedTensors,
+    *,
     learning_rate: float,
     dev_config: dev.TrainConfig,
     config: LearnerConfig,
@@ -68,13 +69,12 @@ def learn(
         for rows in _batches(chosen, lengths, config.batch_tokens):
             inputs = _inputs(packed, rows, int(lengths[rows].max()), device)
             tally.padded += inputs["tokens"].numel()
-            new, entropy, old = _logprobs(model, inputs), None, inputs["logprobs"]
-            new, entropy = new
+            new, entropy = _logprobs(model, inputs)
             with torch.no_grad():
                 ref = _logprobs(reference, inputs)[0] if reference is not None else None
             loss = loss_fn(inputs, new, ref, entropy, dev_config, reduction="sum")
             (loss.policy_loss / max(trained, 1)).backward()
-            tally.add(loss.policy_loss, loss.entropy, old, new, inputs, dev_config)
+            tally.add(loss, new, inputs, clip_range(dev_config))
         norm = nn.utils.clip_grad_norm_(model.parameters(), config.max_grad_norm)
         if not torch.isfinite(norm):
             raise FloatingPointError(
@@ -94,8 +94,7 @@ def row_lengths(packed: PackedTensors) -> Tensor:
 
 def _minibatches(rows: int, count: int) -> Iterator[Tensor]:
     """ART has shuffled the rows: consecutive slices are fair samples."""
-    for part in torch.arange(rows).chunk(count):
-        yield part
+    yield from torch.arange(rows).chunk(count)
 
 
 def _batches(rows: Tensor, lengths: Tensor, tokens: int) -> Iterator[Tensor]:
@@ -116,13 +115,19 @@ def _logprobs(model: PreTrainedModel, inputs: TrainInputs) -> tuple[Tensor, Tens
     tokens = inputs["tokens"]
     trained = inputs["assistant_mask"][:, 1:]
     hidden = model.base_model(input_ids=tokens).last_hidden_state[:, :-1][trained]
-    logits = model.get_output_embeddings()(hidden).float()
+    logits = unembed(model, hidden).float()
     everything = torch.log_softmax(logits, -1)
     picked = everything.gather(1, tokens[:, 1:][trained][:, None])[:, 0]
     entropy = -(everything.detach().exp() * everything.detach()).sum(-1)
     zeros = torch.zeros(tokens.shape, dtype=picked.dtype, device=tokens.device)
     place = nn.functional.pad(trained, (0, 1))
     return zeros.masked_scatter(place, picked), zeros.masked_scatter(place, entropy)
+
+
+def unembed(model: PreTrainedModel, hidden: Tensor) -> Tensor:
+    """Logits of hidden states (... x width)."""
+    head: nn.Module = model.get_output_embeddings()  # pyright: ignore[reportAssignmentType]
+    return head(hidden)
 
 
 @dataclass
@@ -139,25 +144,16 @@ class _Tally:
     moments: Tensor | None = None
 
     @torch.no_grad()
-    def add(
-        self,
-        loss: Tensor,
-        entropy: Tensor | None,
-        old: Tensor,
-        new: Tensor,
-        inputs: TrainInputs,
-        dev_config: dev.TrainConfig,
-    ) -> None:
+    def add(self, loss: Loss, new: Tensor, inputs: TrainInputs, clip: tuple[float, float]) -> None:
         """Count one batch. KL is the k3 estimate of the sampling policy from the current one (Schulman 2020)."""
         mask = nn.functional.pad(inputs["assistant_mask"][:, 1:], (0, 1))
-        old = nn.functional.pad(old[:, 1:], (0, 1))[mask].double()
+        old = nn.functional.pad(inputs["logprobs"][:, 1:], (0, 1))[mask].double()
         new = new[mask].double()
         ratio = (new - old).exp()
-        low, high = clip_range(dev_config)
-        self.loss += float(loss)
-        self.entropy += float(entropy) if entropy is not None else 0.0
+        self.loss += float(loss.policy_loss)
+        self.entropy += float(loss.entropy) if loss.entropy is not None else 0.0
         self.tokens += len(new)
-        self.clipped += int(((ratio < 1 - low) | (ratio > 1 + high)).sum())
+        self.clipped += int(((ratio < 1 - clip[0]) | (ratio > 1 + clip[1])).sum())
         self.kl += float((ratio - 1 - (new - old)).sum())
         x, y = old.exp(), new.exp()
         moments = torch.stack([x.sum(), y.sum(), (x * x).sum(), (y * y).sum(), (x * y).sum()])

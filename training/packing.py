@@ -20,9 +20,13 @@ class PackingReport:
     tokens_before: int
     tokens_after: int
     trained_tokens: int
+    overlong: int
+    """Calls left out because they were longer than a row may be."""
 
 
-def merge_prefixes(results: Sequence[TokenizedResult]) -> tuple[list[TokenizedResult], PackingReport]:
+def merge_prefixes(
+    results: Sequence[TokenizedResult], overlong: int = 0
+) -> tuple[list[TokenizedResult], PackingReport]:
     """Merge each result into one of the same trajectory, advantage and weight whose tokens begin with its own.
 
     Only exact extensions merge, token for token, and only where no token would be trained twice; order is that of
@@ -47,6 +51,7 @@ def merge_prefixes(results: Sequence[TokenizedResult]) -> tuple[list[TokenizedRe
         tokens_before=sum(len(result.token_ids) for result in results),
         tokens_after=sum(len(row.token_ids) for row in rows),
         trained_tokens=sum(sum(row.assistant_mask) for row in rows),
+        overlong=overlong,
     )
 
 

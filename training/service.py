@@ -6,12 +6,12 @@ that step is on disk. Leaves the arithmetic to ``learner`` and ``supervised``.
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 from art import dev
-from art.preprocessing.pack import DiskPackedTensors, packed_tensors_from_dir
+from art.preprocessing.pack import DiskPackedTensors, PackedTensors, packed_tensors_from_dir
 from art.preprocessing.tokenize import SFTBatch
 from art.types import TrainConfig, TrainSFTConfig
 from torch import nn
@@ -20,7 +20,7 @@ from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from training.checkpoints import latest_checkpoint, load_model, load_optimizer, save_checkpoint
 from training.endpoint import PolicyEndpoint
 from training.engine import EngineConfig, PolicyEngine
-from training.learner import LearnerConfig, build_optimizer, learn
+from training.learner import LearnerConfig, build_optimizer, learn, unembed
 from training.server import RunningServer, start_server
 
 
@@ -29,8 +29,8 @@ class TorchConfig:
     """The whole of a ``TorchBackend``'s settings."""
 
     device: str = "cpu"
-    engine: EngineConfig = EngineConfig()
-    learner: LearnerConfig = LearnerConfig()
+    engine: EngineConfig = field(default_factory=EngineConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
     serve: bool = True
     """Start the HTTP server; off, only the in-process endpoint answers."""
 
@@ -47,7 +47,7 @@ class TorchService:
         self.model: PreTrainedModel = load_model(source, config.device)
         self.optimizer = build_optimizer(self.model, config.learner)
         if latest is None:
-            save_checkpoint(output_dir, 0, self.model, self.tokenizer, None)
+            save_checkpoint(output_dir, 0, self.model, self.tokenizer, optimizer=None)
         else:
             load_optimizer(source, self.optimizer)
         engine = PolicyEngine(self.model, config.engine, self._latest_step)
@@ -73,6 +73,10 @@ class TorchService:
         """ART's hook: this engine never sleeps."""
         return False
 
+    async def skip(self) -> None:
+        """The same weights under the next number, as a whole checkpoint, so that nothing is repeated on restart."""
+        self._finish()
+
     async def register_lora_for_step(self, step: int, checkpoint_dir: str) -> None:
         """ART's hook after a skipped step: the same weights under the next number."""
         self._publish(step)
@@ -88,16 +92,22 @@ class TorchService:
         _config: dev.TrainConfig,
         verbose: bool = False,
     ) -> AsyncIterator[dict[str, float]]:
+        """ART's form of ``train_packed``, for tensors that lie on disk."""
+        async for metrics in self.train_packed(packed_tensors_from_dir(**disk_packed_tensors), config, _config):
+            yield metrics
+
+    async def train_packed(
+        self, packed: PackedTensors, config: TrainConfig, _config: dev.TrainConfig
+    ) -> AsyncIterator[dict[str, float]]:
         """One GRPO step: the metrics of each optimiser step, then a checkpoint and new weights in the engine."""
-        packed = packed_tensors_from_dir(**disk_packed_tensors)
         steps = learn(
             self.model,
             self.optimizer,
             packed,
-            config.learning_rate,
-            _config,
-            self.config.learner,
-            self._reference(_config),
+            learning_rate=config.learning_rate,
+            dev_config=_config,
+            config=self.config.learner,
+            reference=self._reference(_config),
         )
         while (metrics := await asyncio.to_thread(next, steps, None)) is not None:
             yield {**metrics, "data/step_num_gradient_steps": float(self.config.learner.minibatches)}
@@ -121,7 +131,7 @@ class TorchService:
             ids, labels = (tensors[name].to(self.config.device) for name in ("input_ids", "labels"))
             hidden = self.model.base_model(input_ids=ids).last_hidden_state[:, :-1]
             trained = labels[:, 1:] != -100
-            logits = self.model.get_output_embeddings()(hidden[trained])
+            logits = unembed(self.model, hidden[trained])
             loss = nn.functional.cross_entropy(logits.float(), labels[:, 1:][trained], reduction="sum")
             (loss / max(batch.num_trainable_tokens, 1)).backward()
             total += float(loss)
@@ -136,7 +146,7 @@ class TorchService:
 
     def _finish(self) -> None:
         step = self._latest_step + 1
-        save_checkpoint(self.output_dir, step, self.model, self.tokenizer, self.optimizer)
+        save_checkpoint(self.output_dir, step, self.model, self.tokenizer, optimizer=self.optimizer)
         self._publish(step)
 
     def _reference(self, config: dev.TrainConfig) -> PreTrainedModel | None:
