@@ -93,7 +93,9 @@ def view_run(folder: RunFiles, label: str, scored: Sequence[ScoredEpisode] = ())
 
 def render_html(runs: Sequence[RunView], title: str) -> str:
     """The page as text."""
-    transcripts = [transcript for run in runs for transcript in _transcripts(run)]
+    transcripts = sorted(
+        (transcript for run in runs for transcript in _transcripts(run)), key=lambda each: each.outcome == SUCCEEDED
+    )
     total = sum(len(run.scored) for run in runs)
     return _template().render(
         title=title,
@@ -118,10 +120,11 @@ def _template() -> Template:
 def _table(reports: Sequence[Report]) -> list[Row]:
     if not reports:
         return []
-    return [
+    rows = [
         Row(name.replace("_", " "), meaning, [_cell(name, getattr(report.metrics, name)) for report in reports])
         for name, meaning in MEANINGS.items()
     ]
+    return [row for row in rows if any(cell.interval for cell in row.cells)]
 
 
 def _cell(name: str, value: Metric | Percentiles | None) -> Cell:
@@ -142,7 +145,8 @@ def _transcripts(run: RunView) -> list[TranscriptView]:
 def _transcript(run: str, scored: ScoredEpisode) -> TranscriptView:
     score, episode = scored.score, scored.episode
     reward = score.reward.model_dump() | {"total": score.reward.total} if score.reward else {}
-    measured = {"grounded success": score.grounded.success} | score.official.model_dump()
+    fair = score.reward is not None
+    measured = {"grounded success": score.grounded.success} | score.official.model_dump() if fair else {}
     return TranscriptView(
         run=run,
         episode=episode,
