@@ -8,7 +8,8 @@ booked one); nothing else is booked; nothing false was said; the user ended the 
 keep within bounds that a helpful assistant never feels:
 
 - unasked values: per reply and domain at most `MAX_UNASKED` slots that the user neither constrained nor asked for,
-  and at most `MAX_NAMES` venues named: telling everything at once is no answer to a question;
+  of phone, postcode and address at most `MAX_CONTACT`, and at most `MAX_NAMES` venues named: telling everything at
+  once is no answer to a question;
 - interrogation: per reply and domain at most `MAX_REQUESTS` slots asked for, and over the dialogue at most
   `MAX_REPEATED` that the user had given already (asking again after a refusal is not counted);
 - wording: `wording.implausibility`.
@@ -28,10 +29,12 @@ from simulation.understanding import Told, Understanding, replay
 from tools.results import Domain, Venue
 
 MAX_UNASKED = 5
+MAX_CONTACT = 2
 MAX_NAMES = 5
 MAX_REQUESTS = 4
 MAX_REPEATED = 3
 
+_CONTACT = frozenset(("phone", "postcode", "address"))
 _DONT_CARE = frozenset(("dontcare", "dont care", "don't care", "do n't care", "do nt care", "any", ""))
 
 
@@ -207,7 +210,7 @@ def _spraying(understanding: Understanding, relevant: set[tuple[str, str]], know
         unasked = {each.slot for each in understanding.told if each.domain == domain} - {
             slot for owner, slot in relevant if owner == domain
         }
-        if len(unasked) > MAX_UNASKED and known:
+        if known and (len(unasked) > MAX_UNASKED or len(unasked & _CONTACT) > MAX_CONTACT):
             yield f"spraying: {domain} {' '.join(sorted(unasked))}"
         if len({key for key in understanding.named if key[0] == domain}) > MAX_NAMES:
             yield f"spraying: {domain} names"

@@ -32,7 +32,7 @@ class RewardParts(BaseModel):
 
 
 def reward(episode: Episode, score: GroundedScore | None = None) -> RewardParts | None:
-    """The reward; ``None`` for an episode that infrastructure or the user simulator broke: it says nothing of the policy.
+    """The reward; ``None`` for an episode that infrastructure or the user simulator broke, which is no fair sample.
 
     :param score: the episode's grounded score where it is known already.
     """

@@ -9,7 +9,7 @@ language model's list of labelled lines ("- Phone: 01223 ...") passes as long as
 from collections import Counter
 from itertools import pairwise
 
-from simulation.lexicon import VALUE_WORDS, load_catalogue
+from simulation.lexicon import VALUE_WORDS, load_catalogue, word_set
 from simulation.reading import Clause, read
 
 MAX_WORD_REPEATS = 6
@@ -20,43 +20,47 @@ MIN_FUNCTION_SHARE = 0.2
 MAX_BARE_PIECES = 1
 """How many sentences may state values and have no function word and no label."""
 
-_FUNCTION_WORDS = frozenset(
-    "a an the it its it's 's i you your we they their them he she this that these those there here is are was were be "
-    "been am 'm 're 've 'll 'd has have had do does did will would can could may might shall should must of in on at by for with "
-    "to from as and or but if so not no any some all both each which who what when where how than about please "
-    "yes also just only one okay ok sorry thank thanks dont doesnt cant couldnt isnt arent".split()
+_FUNCTION_WORDS = word_set(
+    "a an the it its it's 's i you your we they their them he she this that these those there here is are was "
+    "were be been am 'm 're 've 'll 'd has have had do does did will would can could may might shall should must "
+    "of in on at by for with to from as and or but if so not no any some all both each which who what when where "
+    "how than about please yes also just only one okay ok sorry thank thanks dont doesnt cant couldnt isnt arent"
 )
-_VERBS = frozenset(
-    "is are was were be been am 's 're 'm 've has have had do does did offers offer includes include provides provide serves "
-    "serve located booked found reserved recommend suggest matches match meets fits fit looks sounds would can could will "
-    "shall may might seem seems enjoy choose try costs features isnt arent doesnt dont cant got gets made need needs want".split()
+_VERBS = word_set(
+    "is are was were be been am 's 're 'm 've has have had do does did offers offer includes include provides "
+    "provide serves serve located booked found reserved recommend suggest matches match meets fits fit looks "
+    "sounds would can could will shall may might seem seems enjoy choose try costs features isnt arent doesnt "
+    "dont cant got gets made need needs want"
 )
-_EVERYDAY = frozenset(
-    "restaurant restaurants hotel hotels guesthouse guesthouses table room day time people night nights".split()
+_EVERYDAY = word_set(
+    "restaurant restaurants hotel hotels guesthouse guesthouses table room day time people night nights"
 )
 
 
 def implausibility(text: str) -> str | None:
     """What is wrong with the wording, ``None`` when nothing is."""
     clauses = read(text, load_catalogue()).clauses
-    words = [word for clause in clauses for word in clause.words]
-    plain = [word for word in words if _is_plain(word)]
-    content = Counter(word for word in plain if word not in _FUNCTION_WORDS and word not in _EVERYDAY)
+    words = [word for clause in clauses for word in clause.words if word not in ",:"]
+    return _repetition(words) or (_strewn(clauses, words) if any(map(_states, clauses)) else None)
+
+
+def _repetition(words: list[str]) -> str | None:
+    content = Counter(word for word in words if _is_plain(word) and word not in _FUNCTION_WORDS | _EVERYDAY)
     if content and content.most_common(1)[0][1] > MAX_WORD_REPEATS:
         return f"the word {content.most_common(1)[0][0]!r} again and again"
     pairs = Counter(pair for pair in pairwise(words) if any(_is_plain(word) for word in pair))
     if pairs and pairs.most_common(1)[0][1] > MAX_PAIR_REPEATS:
         return f"the words {' '.join(pairs.most_common(1)[0][0])!r} again and again"
-    stating = [clause for clause in clauses if _states(clause)]
-    if not stating:
-        return None
+    return None
+
+
+def _strewn(clauses: list[Clause], words: list[str]) -> str | None:
     if not any(_holds_together(clause) for clause in clauses):
         return "values without a sentence"
-    if sum(map(_function_words, clauses)) < MIN_FUNCTION_SHARE * len([word for word in words if word not in ",:"]):
+    if sum(map(_function_words, clauses)) < MIN_FUNCTION_SHARE * len(words):
         return "a list of words"
-    if sum(1 for clause in stating if not _function_words(clause) and ":" not in clause.words) > MAX_BARE_PIECES:
-        return "bare values"
-    return None
+    bare = [clause for clause in clauses if _states(clause) and not _function_words(clause) and ":" not in clause.words]
+    return "bare values" if len(bare) > MAX_BARE_PIECES else None
 
 
 def _holds_together(clause: Clause) -> bool:

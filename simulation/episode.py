@@ -27,7 +27,7 @@ MAX_EXCHANGES = 20
 """ConvLab's limit of 40 turns."""
 
 
-async def play_episode(
+async def play_episode(  # noqa: PLR0917
     goal: Goal,
     policy: Policy,
     user: User,

@@ -15,10 +15,16 @@ from tools.results import Domain, Venue
 
 EntityKind = Literal["name", "address", "phone", "postcode", "food"]
 
+
+def word_set(words: str) -> frozenset[str]:
+    """Words written one after the other."""
+    return frozenset(words.split())
+
+
 NUMBERS = {
     word: str(number)
     for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
+        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
     )
 }
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -28,9 +34,9 @@ VALUE_WORDS: dict[str, tuple[str, str]] = {
     **{f"{word}ern": ("area", word) for word in ("north", "south", "east", "west")},
     "central": ("area", "centre"),
     "downtown": ("area", "centre"),
-    **{word: ("pricerange", "cheap") for word in ("cheap", "inexpensive", "affordable", "cheaply")},
-    **{word: ("pricerange", "moderate") for word in ("moderate", "moderately")},
-    **{word: ("pricerange", "expensive") for word in ("expensive", "pricey", "upscale")},
+    **dict.fromkeys(("cheap", "inexpensive", "affordable", "cheaply"), ("pricerange", "cheap")),
+    **dict.fromkeys(("moderate", "moderately"), ("pricerange", "moderate")),
+    **dict.fromkeys(("expensive", "pricey", "upscale"), ("pricerange", "expensive")),
     "guesthouse": ("type", "guesthouse"),
 }
 """Words that are a value wherever they stand. ``hotel``, the other type, is also the domain's name: see `reading`."""
@@ -101,9 +107,9 @@ class Entity:
 
 
 _SUFFIXES = ("guesthouse", "hotel", "restaurant", "b and b", "city centre")
-_TOO_PLAIN = frozenset(
+_TOO_PLAIN = word_set(
     "bridge curry city express golden house home indian lodge peking pizza rice royal the river stop worth "
-    "grafton cambridge university shanghai saigon bangkok station".split()
+    "grafton cambridge university shanghai saigon bangkok station"
 )
 """What is left of some names without their suffix, and is an ordinary word or a longer name's beginning."""
 
@@ -111,19 +117,15 @@ _TOO_PLAIN = frozenset(
 def name_variants(name: str) -> Iterable[tuple[str, ...]]:
     """The spellings under which people mention a venue: without "the", without "guest house"."""
     full = words_of(name)
-    bare = full[1:] if full[0] == "the" else full
+    bare = full[full[:1] == ("the",) :]
     yield full
     yield bare
     for suffix in _SUFFIXES:
         tail = tuple(suffix.split())
-        short = bare[: -len(tail)]
-        if (
-            bare[-len(tail) :] == tail
-            and short
-            and (len(short) > 1 or len(short[0]) > 5)
-            and short[0] not in _TOO_PLAIN
-        ):
-            yield short
+        short = list(bare[: -len(tail)])
+        distinct = len(short) > 1 or len("".join(short)) > 5
+        if bare[-len(tail) :] == tail and distinct and short[0] not in _TOO_PLAIN:
+            yield tuple(short)
 
 
 class Catalogue:

@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agents.turns import ToolEvent, Turn
-from simulation.lexicon import NUMBERS, Catalogue, Entity, load_catalogue
+from simulation.lexicon import NUMBERS, Catalogue, Entity, load_catalogue, word_set
 from simulation.reading import Clause, Reading, read
 from simulation.records import Act, Booking
 from tools.results import BookingResult, Domain, Refusal, RefusalReason, SearchResult
 
 VenueKey = tuple[Domain, int]
 
-_MANY = frozenset("several many multiple lots plenty some various".split()) | {"a few", "a couple", "a number", "both"}
+_MANY = word_set("several many multiple lots plenty some various both") | {"a few", "a couple", "a number"}
 _REFERENCE_SAID = re.compile(
     r"\b(?:reference|ref|confirmation|booking)(?:\s+(?:number|code|no))?\.?\s*(?:is\b|are\b|:|#|=|-)+\s*(?:is\b|:|#)?\s*\W{0,3}"
     r"(?P<code>[A-Za-z0-9]{5,12})\b",
@@ -92,7 +92,7 @@ class Listener:
     def hear(self, turn: Turn, bookings: Sequence[Booking]) -> Understanding:
         """Understand the next reply. ``bookings``: the database when it was said, or at the end of the dialogue."""
         self._events += turn.tool_events
-        routed = [node for node in turn.route if node != "router"]
+        routed: list[Domain] = [node for node in turn.route if node != "router"]
         evidence = Evidence(
             events=self._events,
             turn_events=turn.tool_events,
@@ -145,7 +145,9 @@ class _Comparison:
         self._general()
         self.false += [FalseClaim("venue", place) for place in self.reading.unknown_places]
         self.false += [FalseClaim("address", place) for place in self.reading.invented_addresses]
-        focus = {domain: tuple(self.heard_names.get(domain) or self.focus[domain]) for domain in self.focus}
+        focus: dict[Domain, tuple[int, ...]] = {
+            domain: tuple(self.heard_names.get(domain) or before) for domain, before in self.focus.items()
+        }
         return Understanding(
             acts=tuple(dict.fromkeys(self.acts)),
             told=tuple(dict.fromkeys(self.told)),
@@ -159,7 +161,9 @@ class _Comparison:
     # --- whose is what is said ---
 
     def _only_domain(self) -> Domain | None:
-        domains = {event.artifact.domain for event in self.evidence.turn_events if event.artifact is not None}
+        domains: set[Domain] = {
+            event.artifact.domain for event in self.evidence.turn_events if event.artifact is not None
+        }
         return domains.pop() if len(domains) == 1 else None
 
     def _focus_before(self, domain: Domain) -> Iterator[int]:
@@ -190,12 +194,15 @@ class _Comparison:
         heard = self.heard_names.get(self.domain)
         if heard:
             return [(self.domain, heard[-1])]
-        return [(self.domain, index) for index in self.focus[self.domain]]
+        return self._in_focus(self.domain)
+
+    def _in_focus(self, domain: Domain) -> list[VenueKey]:
+        return [(domain, index) for index in self.focus[domain]]
 
     def _around(self, domain: Domain) -> set[VenueKey]:
         """Every venue that this text may be about, for values that no two venues share by chance."""
-        everywhere = {key for keys in self.names_of_sentence.values() for key in keys}
-        return everywhere | {(domain, index) for index in self.focus[domain]}
+        everywhere: set[VenueKey] = {key for keys in self.names_of_sentence.values() for key in keys}
+        return everywhere | set(self._in_focus(domain))
 
     # --- clause by clause ---
 
@@ -229,9 +236,10 @@ class _Comparison:
             owners = set(entity.venues)
             right = (owners & named) or (owners & self._around(self.domain) if not named else set())
             if right:
-                for domain in sorted({domain for domain, _ in right}):
+                for domain in self.focus:
                     venues = tuple(sorted(index for owner, index in right if owner == domain))
-                    self._tell(domain, entity.kind, entity.value, venues)
+                    if venues:
+                        self._tell(domain, entity.kind, entity.value, venues)
             elif not (clause.question and entity.kind == "address"):
                 self.false.append(FalseClaim("value", f"{entity.kind} {entity.value}"))
 
