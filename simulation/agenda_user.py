@@ -38,9 +38,10 @@ from simulation.wordings import Wordings, render
 class AgendaUser:
     """One dialogue's user. ``fixes=NO_FIXES`` plays ConvLab's own class."""
 
-    name = "agenda"
-
     def __init__(self, goal: Goal, seed: int, fixes: Fixes = ALL_FIXES, wordings: Wordings = "all") -> None:
+        self.name = ":".join(
+            ["agenda", *(["stock"] if fixes == NO_FIXES else []), *([] if wordings == "all" else [wordings])]
+        )
         self._acting = random.Random(f"acts-{seed}-{goal.id}")
         # Apart, so that another wording never changes what the user wants to say.
         self._wording = random.Random(f"words-{seed}-{goal.id}")

@@ -18,7 +18,7 @@ import io
 import logging
 import random
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -32,17 +32,24 @@ from simulation.act_names import OLD_SLOTS, normalize_domain_slot_value, reverse
 
 # --- the random source -------------------------------------------------------------------------------------------
 
+Narrowing = Callable[[Sequence[object]], Sequence[object]]
+
 _generator: ContextVar[random.Random] = ContextVar("convlab_generator")
+_narrowing: ContextVar[Narrowing | None] = ContextVar("convlab_narrowing", default=None)
 
 
 @contextmanager
-def drawing_from(rng: random.Random) -> Iterator[None]:
-    """Within the block every draw ConvLab makes comes from ``rng``. Holds for this thread and task only."""
-    token = _generator.set(rng)
+def drawing_from(rng: random.Random, narrow: Narrowing | None = None) -> Iterator[None]:
+    """Within the block every draw ConvLab makes comes from ``rng``. Holds for this thread and task only.
+
+    :param narrow: what is left of the options of a ``random.choice``.
+    """
+    generator, narrowing = _generator.set(rng), _narrowing.set(narrow)
     try:
         yield
     finally:
-        _generator.reset(token)
+        _generator.reset(generator)
+        _narrowing.reset(narrowing)
 
 
 class _RandomSource:
@@ -55,7 +62,8 @@ class _RandomSource:
         return _generator.get().randint(low, high)
 
     def choice(self, options: Sequence[object]) -> object:
-        return _generator.get().choice(options)
+        narrow = _narrowing.get()
+        return _generator.get().choice(narrow(options) if narrow else options)
 
     def choices(self, options: Sequence[object], weights: Sequence[float] | None = None) -> list[object]:
         return _generator.get().choices(options, weights)

@@ -21,6 +21,8 @@ END: Final = "[DONE]"
 """What the model writes when it has said goodbye."""
 _OPENING: Final = "Hello, how can I help you?"
 """Said for the agent before the dialogue: chat templates want somebody else to speak first."""
+_NUDGE: Final = " (Please answer in words.)"
+"""Added when the answer was empty: with a fixed seed the same question would get the same answer."""
 _GOODBYE: Final = "Thank you, goodbye."
 _THOUGHT: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _LABEL: Final = re.compile(r"^\s*(?:\*\*)?(?:user|customer|visitor|you|me)(?:\*\*)?\s*:\s*(?:\*\*)?", re.IGNORECASE)
@@ -46,12 +48,11 @@ class LanguageUser:
         return await self._say(agent.text or "...")
 
     async def _say(self, heard: str) -> UserTurn:
-        self._history.append(HumanMessage(heard))
-        for _ in range(2):
-            answer = await self._model.ainvoke(self._history)
+        for nudge in ("", _NUDGE):
+            answer = await self._model.ainvoke([*self._history, HumanMessage(heard + nudge)])
             text, done = _spoken(str(answer.text))
             if text:
-                self._history.append(AIMessage(text))
+                self._history += [HumanMessage(heard), AIMessage(text)]
                 return UserTurn(text, done=done)
         raise UserError("the model that plays the user wrote nothing, twice")
 

@@ -9,7 +9,7 @@ import hashlib
 import random
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Final, Literal, cast
 
 from simulation.act_names import to_unified
@@ -25,7 +25,7 @@ _SALT: Final = "concierge-wordings-1"
 
 def render(acts: Sequence[Act], rng: random.Random, wordings: Wordings = "all") -> str:
     """The acts in English, one sentence per act, drawn with ``rng``."""
-    with drawing_from(_Chooser(rng, wordings)):
+    with drawing_from(rng, partial(_narrow, wordings=wordings)):
         return " ".join(_templates(wordings).generate(to_unified(acts)).split())
 
 
@@ -34,18 +34,11 @@ def templates(wordings: Wordings) -> _Templates:
     return cast("_Templates", _templates(wordings).manual_user_template)
 
 
-class _Chooser(random.Random):
-    """Draws among templates as they are (tuples) and among sentences in ConvLab's code (lists) by position."""
-
-    def __init__(self, rng: random.Random, wordings: Wordings) -> None:
-        super().__init__()
-        self._rng = rng
-        self._wordings = wordings
-
-    def choice(self, options: Sequence[object]) -> object:  # type: ignore[override]
-        if self._wordings != "all" and isinstance(options, list) and len(options) > 1:
-            options = options[-1:] if self._wordings == "heldout" else options[:-1]
-        return self._rng.choice(options)
+def _narrow(options: Sequence[object], wordings: Wordings) -> Sequence[object]:
+    """Templates are tuples and already split; lists are sentences in ConvLab's code: the last one is held out."""
+    if wordings == "all" or isinstance(options, tuple) or len(options) < 2:
+        return options
+    return options[-1:] if wordings == "heldout" else options[:-1]
 
 
 @cache

@@ -80,6 +80,13 @@ async def test_held_out_users_say_held_out_goodbyes():
         assert "".join(turns[-1].text.split()).rstrip(".") in goodbyes
 
 
+def test_the_name_tells_which_user_it_is():
+    goal = sample_goals("sft", 1, seed=1)[0]
+    assert AgendaUser(goal, 1).name == "agenda"
+    assert AgendaUser(goal, 1, wordings="heldout").name == "agenda:heldout"
+    assert AgendaUser(goal, 1, NO_FIXES, "train").name == "agenda:stock:train"
+
+
 async def test_an_agent_that_never_helps_is_left_after_twenty_exchanges():
     user = AgendaUser(sample_goals("sft", 1, seed=1)[0], seed=1)
     turns = [await user.open()]

@@ -1,8 +1,10 @@
 """ConvLab without its dependencies, and without traces in the process that loads it."""
 
 import random
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -74,3 +76,14 @@ def test_generators_nest_and_end_with_their_block():
         assert source.random() == random.Random(1).random()
     with pytest.raises(LookupError):
         source.random()
+
+
+def test_only_the_adapter_imports_convlab():
+    rooms = Path(__file__).parents[2]
+    importing = [
+        path.relative_to(rooms).as_posix()
+        for room in ("db", "tools", "agents", "simulation", "evaluation", "training")
+        for path in (rooms / room).rglob("*.py")
+        if re.search(r"^\s*(?:from|import) convlab\b", path.read_text(), re.MULTILINE)
+    ]
+    assert importing == ["simulation/convlab_adapter.py"]

@@ -5,9 +5,12 @@ import openai
 import pytest
 from langchain_core.language_models import BaseChatModel
 
+from db.world import WorldFactory
 from simulation.endpoint import EndpointConfig, open_endpoint
+from simulation.episode import play_episode
 from simulation.goals import sample_goals
 from simulation.llm_user import END, LanguageUser, user_prompt
+from simulation.policies import ScriptedPolicy
 from simulation.records import DomainGoal, Goal
 from simulation.users import AgentTurn, UserError, UserTurn
 from tests.evaluation.openai_server import OpenAIServer, serve
@@ -100,6 +103,36 @@ async def test_an_empty_message_is_asked_for_once_more():
     assert turns[-1].text == "Hello."
     with pytest.raises(UserError, match="wrote nothing, twice"):
         await LanguageUser(GOAL, scripted("", "<think>never closed")).open()
+
+
+async def test_an_episode_needs_no_acts_of_its_user():
+    words = [
+        "I want a thai restaurant.",
+        "What is the address?",
+        f"Goodbye. {END}",
+    ]
+    goal = goal_of(restaurant=DomainGoal(info={"food": "thai"}, reqt=("address",)))
+    user = LanguageUser(goal, scripted(*words))
+    episode = await play_episode(goal, ScriptedPolicy(), user, WorldFactory(), seed=1)
+    assert (episode.ended, episode.fault, episode.user) == ("user", None, "language-model")
+    assert [exchange.user_text for exchange in episode.exchanges] == [*words[:2], "Goodbye."]
+    told = [act for exchange in episode.exchanges for act in exchange.agent_acts]
+    assert any(slot == "address" for _, _, slot, _ in told)
+
+
+async def test_a_server_that_dies_midway_is_infrastructure_s_fault():
+    failure = openai.APIConnectionError(request=httpx.Request("POST", "http://127.0.0.1"))
+    model = ScriptedReplies(replies=["I want a thai restaurant.", failure])
+    episode = await play_episode(GOAL, ScriptedPolicy(), LanguageUser(GOAL, model), WorldFactory(), seed=1)
+    assert episode.fault is not None
+    assert episode.fault.who == "infrastructure"
+
+
+async def test_a_user_that_falls_silent_is_the_user_s_fault():
+    user = LanguageUser(GOAL, scripted("I want a thai restaurant.", "", ""))
+    episode = await play_episode(GOAL, ScriptedPolicy(), user, WorldFactory(), seed=1)
+    assert episode.fault is not None
+    assert episode.fault.who == "user"
 
 
 async def test_a_dialogue_that_ends_before_it_begins_is_the_user_s_fault():
