@@ -54,7 +54,7 @@ _NOT_A_FOOD = """
     priced price range particular certain specific nice good great best fine lovely local different other another more
     same new fancy free find information info about looking look for want like need try have serve serves food
     restaurant restaurants place places one two popular quality decent favorite special details there here is are be do
-    you i book reservation table them they all suggestions recommend recommendation please also just
+    you i book reservation table them they all suggestions recommend recommendation please also just with from that s
 """
 NOT_A_FOOD = frozenset(_NOT_A_FOOD.split())
 """Words that stand before "restaurant" or "food" and name no cuisine."""

@@ -49,6 +49,6 @@ class ScriptedReplies(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-def call(name: str, call_id: str = "1", **arguments: str) -> AIMessage:
+def call(tool: str, call_id: str = "1", /, **arguments: str) -> AIMessage:
     """A completion that calls one tool."""
-    return AIMessage("", tool_calls=[ToolCall(name=name, args=arguments, id=call_id, type="tool_call")])
+    return AIMessage("", tool_calls=[ToolCall(name=tool, args=dict(arguments), id=call_id, type="tool_call")])
