@@ -20,6 +20,7 @@ from zipfile import BadZipFile, ZipFile
 from db.errors import InputError
 from simulation.convlab_adapter import GoalGenerator, database, drawing_from, package_root
 from simulation.records import DomainGoal, Goal
+from tools.names import match_names
 from tools.results import Domain
 
 Split = Literal["sft", "train", "validation", "test"]
@@ -181,6 +182,12 @@ def matching_venues(domain: Domain, info: Mapping[str, str]) -> list[Mapping[str
     return [venues[index] for index in sorted(indices)]
 
 
+def _finds(domain: Domain, info: Mapping[str, str]) -> bool:
+    """Whether a search finds something: a name need not be exact for that ("ask" is "ask restaurant")."""
+    names = tuple(venue["name"] for venue in _venues(domain))
+    return bool(matching_venues(domain, info)) or ("name" in info and bool(match_names(info["name"], names)))
+
+
 def _all_have(domain: Domain, info: Mapping[str, str], slot: str) -> bool:
     return all(venue.get(slot, "") not in _EMPTY for venue in matching_venues(domain, info))
 
@@ -190,7 +197,7 @@ def _playable(domain: Domain, wanted: DomainGoal) -> bool:
     return bool(
         (wanted.reqt or wanted.book)
         and matching_venues(domain, wanted.info)
-        and not (wanted.fail_info and matching_venues(domain, wanted.fail_info))
+        and not (wanted.fail_info and _finds(domain, wanted.fail_info))
         and wanted.fail_book != (wanted.book or None)
     )
 
@@ -298,7 +305,7 @@ def _corpus_domain_goal(domain: Domain, raw: Mapping[str, dict[str, str]]) -> Do
     fail_book = {**book, **fail_book} if fail_book else {}
     return DomainGoal(
         info=info,
-        fail_info={} if matching_venues(domain, fail_info) else fail_info,
+        fail_info={} if _finds(domain, fail_info) else fail_info,
         reqt=tuple(raw.get("reqt", ())),
         book=book,
         fail_book={} if fail_book == book else fail_book,
