@@ -5,14 +5,16 @@ no name, address or cuisine is written down here. What a sentence says with thes
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, TypeVar
 
 from db.seed import load_venues
 from tools.results import Domain, Venue
 
+VenueKey = tuple[Domain, int]
+Phrase = tuple[str, ...]
 EntityKind = Literal["name", "address", "phone", "postcode", "food"]
 
 
@@ -90,7 +92,7 @@ def respell(text: str) -> str:
     return text
 
 
-def words_of(phrase: str) -> tuple[str, ...]:
+def words_of(phrase: str) -> Phrase:
     """A phrase as the tokens that a text would have for it, marks left out."""
     found = (match.group() for match in TOKEN.finditer(respell(phrase)) if match.lastgroup not in ("stop", "mark"))
     return tuple(word for part in found for word in part.split() if word != "'s")
@@ -102,7 +104,7 @@ class Entity:
 
     kind: EntityKind
     value: str
-    venues: tuple[tuple[Domain, int], ...]
+    venues: tuple[VenueKey, ...]
     """Domain and index; empty for a cuisine."""
 
 
@@ -114,12 +116,15 @@ _TOO_PLAIN = word_set(
 """What is left of some names without their suffix, and is an ordinary word or a longer name's beginning."""
 
 
-def name_variants(name: str) -> Iterable[tuple[str, ...]]:
-    """The spellings under which people mention a venue: without "the", without "guest house"."""
+def full_names(name: str) -> list[Phrase]:
+    """A venue's name with and without its "the"."""
     full = words_of(name)
-    bare = full[full[:1] == ("the",) :]
-    yield full
-    yield bare
+    return list(dict.fromkeys((full, full[full[:1] == ("the",) :])))
+
+
+def short_names(name: str) -> Iterator[Phrase]:
+    """The spellings under which people mention a venue: without "guest house", without "restaurant"."""
+    bare = full_names(name)[-1]
     for suffix in _SUFFIXES:
         tail = tuple(suffix.split())
         short = list(bare[: -len(tail)])
@@ -133,41 +138,23 @@ class Catalogue:
 
     def __init__(self, venues: Mapping[Domain, Sequence[Venue]]) -> None:
         self.venues = {domain: {venue.index: venue for venue in found} for domain, found in venues.items()}
-        self.phones: dict[str, tuple[tuple[Domain, int], ...]] = {}
-        self.postcodes: dict[str, tuple[tuple[Domain, int], ...]] = {}
-        self._phrases: dict[str, list[tuple[tuple[str, ...], Entity]]] = {}
-        owners: dict[tuple[EntityKind, tuple[str, ...]], list[tuple[Domain, int]]] = {}
-        shorts: dict[tuple[str, ...], list[tuple[Domain, int]]] = {}
-        foods: dict[tuple[str, ...], str] = {}
-        values: dict[tuple[EntityKind, tuple[str, ...]], str] = {}
-        for domain, found in venues.items():
-            for venue in found:
-                key = (domain, venue.index)
-                for index, variant in enumerate(dict.fromkeys(name_variants(venue.name))):
-                    where = owners.setdefault(("name", variant), []) if index < 2 else shorts.setdefault(variant, [])
-                    where.append(key)
-                if address := venue.slots.get("address"):
-                    owners.setdefault(("address", words_of(address)), []).append(key)
-                    values["address", words_of(address)] = address
-                if phone := venue.slots.get("phone"):
-                    self.phones[phone] = (*self.phones.get(phone, ()), key)
-                if postcode := venue.slots.get("postcode"):
-                    code = postcode.replace(" ", "").lower()
-                    self.postcodes[code] = (*self.postcodes.get(code, ()), key)
-                if food := venue.slots.get("food"):
-                    foods[words_of(food)] = food
-        for variant, keys in shorts.items():
-            if len(keys) == 1 and ("name", variant) not in owners:
-                owners["name", variant] = keys
-        for (kind, phrase), keys in owners.items():
-            value = values.get((kind, phrase)) or self.venues[keys[0][0]][keys[0][1]].name
-            self._add(phrase, Entity(kind, value, tuple(dict.fromkeys(keys))))
-        for phrase, food in foods.items():
-            self._add(phrase, Entity("food", food, ()))
+        everyone = [venue for found in venues.values() for venue in found]
+        self.phones = _owners(everyone, lambda venue: [venue.slots.get("phone")])
+        self.postcodes = _owners(everyone, lambda venue: [venue.slots.get("postcode", "").replace(" ", "").lower()])
+        self._phrases: dict[str, list[tuple[Phrase, Entity]]] = {}
+        names = _owners(everyone, lambda venue: full_names(venue.name))
+        shorts = _owners(everyone, lambda venue: short_names(venue.name))
+        names |= {phrase: keys for phrase, keys in shorts.items() if len(keys) == 1 and phrase not in names}
+        for phrase, keys in names.items():
+            self._add(phrase, Entity("name", self.venue(*keys[0]).name, keys))
+        for address, keys in _owners(everyone, lambda venue: [venue.slots.get("address")]).items():
+            self._add(words_of(address), Entity("address", address, keys))
+        for food in _owners(everyone, lambda venue: [venue.slots.get("food")]):
+            self._add(words_of(food), Entity("food", food, ()))
         for candidates in self._phrases.values():
             candidates.sort(key=lambda item: (-len(item[0]), item[1].kind != "name"))
 
-    def _add(self, phrase: tuple[str, ...], entity: Entity) -> None:
+    def _add(self, phrase: Phrase, entity: Entity) -> None:
         self._phrases.setdefault(phrase[0], []).append((phrase, entity))
 
     def venue(self, domain: Domain, index: int) -> Venue:
@@ -187,6 +174,21 @@ class Catalogue:
             else:
                 return entity, position - start
         return None
+
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def _owners(
+    venues: Iterable[Venue], keys_of: Callable[[Venue], Iterable[_Key | None]]
+) -> dict[_Key, tuple[VenueKey, ...]]:
+    """Key -> the venues that have it; empty keys are left out."""
+    owners: dict[_Key, tuple[VenueKey, ...]] = {}
+    for venue in venues:
+        for key in keys_of(venue):
+            if key:
+                owners[key] = (*owners.get(key, ()), (venue.domain, venue.index))
+    return owners
 
 
 @cache

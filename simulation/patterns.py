@@ -51,15 +51,16 @@ IMPERATIVE = one_of(
 )
 HEDGED = one_of(
     r"\b(?:if|near|nearby|close to|from|outside|other|another|different|instead of|unlike|than|rather|such|for you)\b",
-    r"\b(?:not|nt|\w+nt|no|none|nothing)\b",
     r"\b(?:both|all|each|others|either|some|could|would you|search\w*|look\w*)\b",
     r"\byou (?:asked|wanted|want|requested|prefer|would)\b",
 )
 """A clause with one of these may mention a value that is not the venue's, and be right."""
+NEGATED = re.compile(r"\b(?:not|nt|\w+nt|no|none|nothing)\b")
+"""So may one with these, but for internet and parking, where the no is the value."""
 PRONOUN = re.compile(
     r"^(?:and |also |yes |no |great |ok |okay |sure |, )*"
-    r"(?:it|its|they|their|this|that|he|she|located|the (?:hotel|guesthouse|restaurant|place|venue|area|price|"
-    r"pricerange|food|cuisine|stars?|rating|type|address|phone|postcode|parking|internet|wifi))\b"
+    r"(?:it|its|they|their|this|that|he|she|located|parking|internet|wifi|the (?:hotel|guesthouse|"
+    r"restaurant|place|venue|area|price|pricerange|food|cuisine|stars?|rating|type|address|phone|postcode|parking|internet|wifi))\b"
 )
 
 # --- searches and bookings ---
@@ -101,6 +102,7 @@ NO_BOOK = one_of(
     r"\b(?:fully booked|booked up|booked out|already full|is full|are full)\b",
     r"\b(?:nt|not|\w+nt) work(?:ing)?\b",
 )
+BOOKING_WORDS = re.compile(r"\b(?:book\w*|reserv\w*|accommodate|" + _ROOM + r")\b")
 BOOKED = one_of(
     r"\b(?:booked|reserved|successfully)\b",
     r"\b(?:booking|reservation) (?:\w+ |<\w+> ){0,4}?(?:successful|made|completed?|confirmed|done|set|placed)\b",

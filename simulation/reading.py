@@ -42,6 +42,8 @@ class Clause:
     no_book: bool = False
     booked: bool = False
     text: str = ""
+    opening: str = ""
+    """The text of the sentence's first clause, which says whom the sentence is about."""
     values: list[tuple[str, str]] = field(default_factory=list)
     """Slot and value of the words that describe venues: area, pricerange, type, stars, food, internet, parking."""
     details: list[tuple[str, str]] = field(default_factory=list)
@@ -70,12 +72,13 @@ class Clause:
         """Whether its values describe venues: not a bare question, not "there is no ...", not "not available"."""
         return not (self.no_offer or (self.question and not self.names))
 
-    @property
-    def assertive(self) -> bool:
-        """Whether a wrong value in it is a false statement: plain words about a venue named or meant."""
+    def asserts(self, slot: str) -> bool:
+        """Whether a wrong value of ``slot`` in it is a false statement: plain words about a venue named or meant."""
         if self.no_offer or self.no_book or self.question or self.request or patterns.HEDGED.search(self.text):
             return False
-        return bool(self.names or patterns.PRONOUN.search(self.text))
+        if slot not in _AMENITY.values() and patterns.NEGATED.search(self.text):
+            return False
+        return bool(self.names or patterns.PRONOUN.search(self.opening))
 
 
 @dataclass(slots=True)
@@ -100,7 +103,7 @@ def read(text: str, catalogue: Catalogue) -> Reading:
         question = "?" in end or bool(patterns.QUESTION_START.search(sentence))
         general += _general(sentence, question)
         for clause in pieces:
-            clause.sentence = number
+            clause.sentence, clause.opening = number, " ".join(pieces[0].words)
             _analyse(clause, question)
             clauses.append(clause)
         unknown += _unknown_places(sentence)
@@ -167,7 +170,7 @@ def _analyse(clause: Clause, question: bool) -> None:
     clause.domain = _domain(clause)
     clause.values = list(_values(clause))
     if not question:
-        clause.no_book = bool(patterns.NO_BOOK.search(text))
+        clause.no_book = bool(patterns.NO_BOOK.search(text)) and not _about_amenity(clause)
         clause.no_offer = not clause.no_book and bool(patterns.NO_OFFER.search(text))
         clause.booked = not clause.no_book and _claims_booking(text)
         if not clause.no_offer and (match := patterns.COUNT.search(text)):
@@ -177,6 +180,11 @@ def _analyse(clause: Clause, question: bool) -> None:
     if not patterns.BYE.search(text):
         clause.details = list(_details(clause))
         clause.requests = list(_requests(clause)) if clause.request else []
+
+
+def _about_amenity(clause: Clause) -> bool:
+    """ "Parking is not available" is no refusal to book."""
+    return not _AMENITY.keys().isdisjoint(clause.words) and not patterns.BOOKING_WORDS.search(clause.text)
 
 
 def _claims_booking(text: str) -> bool:
@@ -263,6 +271,9 @@ def _requests(clause: Clause) -> Iterator[str]:
     if clause.question and patterns.MORE.search(text) and not patterns.ASKS_AFTER_ALL.search(text):
         return
     prefers = bool(patterns.PREFERENCE.search(text)) and not clause.names
+    if prefers and clause.question:
+        slots = [slot for slot, _ in dict.fromkeys(clause.values)]
+        yield from (slot for slot in dict.fromkeys(slots) if slots.count(slot) > 1)
     for slot, domain, pattern in patterns.REQUESTS:
         if clause.domain not in (domain, None) and domain is not None:
             continue

@@ -12,12 +12,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agents.turns import ToolEvent, Turn
-from simulation.lexicon import NUMBERS, Catalogue, Entity, load_catalogue, word_set
+from simulation.lexicon import NUMBERS, Catalogue, Entity, VenueKey, load_catalogue, word_set
 from simulation.reading import Clause, Reading, read
 from simulation.records import Act, Booking
 from tools.results import BookingResult, Domain, Refusal, RefusalReason, SearchResult
-
-VenueKey = tuple[Domain, int]
 
 _MANY = word_set("several many multiple lots plenty some various both") | {"a few", "a couple", "a number"}
 _REFERENCE_SAID = re.compile(
@@ -200,9 +198,16 @@ class _Comparison:
         return [(domain, index) for index in self.focus[domain]]
 
     def _around(self, domain: Domain) -> set[VenueKey]:
-        """Every venue that this text may be about, for values that no two venues share by chance."""
+        """Every venue this text may be about, for values that name their venue by themselves: shown, said, in focus."""
+        shown = (event.artifact for event in self.evidence.turn_events)
+        found: set[VenueKey] = {
+            (domain, venue.index)
+            for search in shown
+            if isinstance(search, SearchResult) and search.domain == domain
+            for venue in search.venues
+        }
         everywhere: set[VenueKey] = {key for keys in self.names_of_sentence.values() for key in keys}
-        return everywhere | set(self._in_focus(domain))
+        return found | everywhere | set(self._in_focus(domain))
 
     # --- clause by clause ---
 
@@ -252,7 +257,7 @@ class _Comparison:
                 self._tell(self.domain, slot, value, tuple(having))
             elif (slot, value) == ("type", "hotel") and not clause.plainly_a_hotel:
                 continue
-            elif len(set(subjects)) == 1 and clause.assertive and self._is_slot(*subjects[0], slot):
+            elif len(set(subjects)) == 1 and clause.asserts(slot) and self._is_slot(*subjects[0], slot):
                 self.false.append(FalseClaim("value", f"{slot} {value}"))
 
     def _has(self, domain: Domain, index: int, slot: str, value: str) -> bool:
