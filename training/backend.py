@@ -16,16 +16,19 @@ import art
 import torch
 from art import TrainableModel, dev
 from art.backend import AnyTrainableModel
-from art.local.backend import LocalBackend
 from art.metrics_taxonomy import build_training_summary_metrics, summarize_trajectory_groups
 from art.preprocessing.pack import PackedTensors, packed_tensors_from_tokenized_results
 from art.preprocessing.tokenize import SFTBatch, tokenize_trajectory_groups
 from art.types import TrainConfig, TrainSFTConfig
 from art.utils.output_dirs import get_model_dir
 
+from training.asyncio_guard import asyncio_left_alone
 from training.packing import PackingReport, merge_prefixes
 from training.service import TorchConfig, TorchService
 from training.supervised import tokenise_history
+
+with asyncio_left_alone():
+    from art.local.backend import LocalBackend
 
 DEFAULT_SFT_BATCH = 8
 MAX_SEQUENCE = 32_768

@@ -10,8 +10,8 @@ What each step guards against in ART 0.5.18 is told where it stands ("defect N":
 """
 
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -196,15 +196,13 @@ async def capture(
             error = raised
         return art.Trajectory()
 
-    littered = _littered()
     if target.endpoint is not None:
         target.endpoint.open_session(session)
     try:
-        trajectory: art.Trajectory = await wrap_rollout(target.model, fn)()
+        with sweep_litter():
+            trajectory: art.Trajectory = await wrap_rollout(target.model, fn)()
     finally:
         answers = target.endpoint.close_session(session) if target.endpoint is not None else None
-        if not littered:
-            _sweep()
     histories = [build_history(call) for call in recorder.calls]
     if histories:
         trajectory.messages_and_choices = histories[0].messages_and_choices
@@ -237,15 +235,21 @@ def _chat_model(target: CaptureTarget, settings: ChatSettings) -> Runnable[Langu
     )
 
 
-def _littered() -> bool:
-    return LITTER.exists()
+def current_node() -> str:
+    """The node whose call is being answered, for a logger."""
+    return _node.get()
 
 
-def _sweep() -> None:
-    """Remove the empty directories ART makes; nothing is ever written into them."""
-    for directory in (LITTER, LITTER.parent):
-        with suppress(OSError):
-            directory.rmdir()
+@contextmanager
+def sweep_litter() -> Iterator[None]:
+    """Remove the empty directories ART makes (nothing is ever written into them), unless they were there before."""
+    littered = LITTER.exists()
+    try:
+        yield
+    finally:
+        for directory in () if littered else (LITTER, LITTER.parent):
+            with suppress(OSError):
+                directory.rmdir()
 
 
 def build_history(call: RecordedCall) -> History:
@@ -282,9 +286,12 @@ def verify(
     first = History.model_construct(messages_and_choices=trajectory.messages_and_choices, tools=trajectory.tools)
     histories = [first, *trajectory.additional_histories] if calls else []
     for index, (call, history) in enumerate(zip(calls, histories, strict=True)):
-        result = tokenize_trajectory(
-            tokenizer, None, history, 0.0, False, trajectory, chat_template_tool_schema_format=TOOL_SCHEMA_FORMAT
-        )
+        try:
+            result = tokenize_trajectory(
+                tokenizer, None, history, 0.0, False, trajectory, chat_template_tool_schema_format=TOOL_SCHEMA_FORMAT
+            )
+        except (ValueError, AssertionError, KeyError) as error:
+            raise CaptureError(f"call {index + 1} ({call.node or 'unnamed'}) does not tokenise: {error}") from error
         if result is None:
             raise CaptureError(f"call {index + 1} has nothing to train on")
         prompt_tokens = len(result.token_ids) - len(call.token_ids)

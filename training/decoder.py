@@ -106,7 +106,8 @@ class FusedDecoder:
     @torch.no_grad()
     def _load(self, model: PreTrainedModel) -> None:
         """Take the weights out of ``model``: fuse, fold the gains, put rotary pairs side by side."""
-        self._embedding, head = _weight(model.get_input_embeddings()), _weight(model.get_output_embeddings())
+        # A copy: the trainer changes its own in place.
+        self._embedding, head = _weight(model.get_input_embeddings()).clone(), _weight(model.get_output_embeddings())
         order = torch.arange(self._head).view(2, -1).T.reshape(-1)
         layers = []
         for block in model.base_model.layers:  # pyright: ignore[reportGeneralTypeIssues, reportArgumentType]

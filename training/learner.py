@@ -81,7 +81,7 @@ def learn(
                 "the gradient is not finite: lower the learning rate, or look at the log-probabilities"
             )
         optimizer.step()
-        yield {**tally.metrics(), "loss/grad_norm": float(norm), "loss/learning_rate": learning_rate}
+        yield {**tally.metrics(), "loss/grad_norm": norm.item(), "loss/learning_rate": learning_rate}
     model.eval()
 
 
@@ -150,11 +150,11 @@ class _Tally:
         old = nn.functional.pad(inputs["logprobs"][:, 1:], (0, 1))[mask].double()
         new = new[mask].double()
         ratio = (new - old).exp()
-        self.loss += float(loss.policy_loss)
-        self.entropy += float(loss.entropy) if loss.entropy is not None else 0.0
+        self.loss += loss.policy_loss.item()
+        self.entropy += loss.entropy.item() if loss.entropy is not None else 0.0
         self.tokens += len(new)
         self.clipped += int(((ratio < 1 - clip[0]) | (ratio > 1 + clip[1])).sum())
-        self.kl += float((ratio - 1 - (new - old)).sum())
+        self.kl += (ratio - 1 - (new - old)).sum().item()
         x, y = old.exp(), new.exp()
         moments = torch.stack([x.sum(), y.sum(), (x * x).sum(), (y * y).sum(), (x * y).sum()])
         self.moments = moments if self.moments is None else self.moments + moments

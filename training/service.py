@@ -134,13 +134,13 @@ class TorchService:
             logits = unembed(self.model, hidden[trained])
             loss = nn.functional.cross_entropy(logits.float(), labels[:, 1:][trained], reduction="sum")
             (loss / max(batch.num_trainable_tokens, 1)).backward()
-            total += float(loss)
+            total += loss.item()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.learner.max_grad_norm)
         self.optimizer.step()
         self.model.eval()
         return {
             "loss/train": total / max(batch.num_trainable_tokens, 1),
-            "loss/grad_norm": float(norm),
+            "loss/grad_norm": norm.item(),
             "loss/learning_rate": batch.learning_rate,
         }
 
