@@ -18,7 +18,9 @@ MAX_PAIR_REPEATS = 4
 MIN_FUNCTION_SHARE = 0.2
 """The least share of function words and verbs among all words of a reply that states values."""
 MAX_BARE_PIECES = 1
-"""How many sentences may state values and have no function word and no label."""
+"""How many pieces may state values and have no function word, no label and no venue."""
+MAX_BARE_NAMES = 5
+"""How many may be a venue with its values and no more: the lines of a list."""
 
 _FUNCTION_WORDS = word_set(
     "a an the it its it's 's i you your we they their them he she this that these those there here is are was "
@@ -60,7 +62,8 @@ def _strewn(clauses: list[Clause], words: list[str]) -> str | None:
     if sum(map(_function_words, clauses)) < MIN_FUNCTION_SHARE * len(words):
         return "a list of words"
     bare = [clause for clause in clauses if _states(clause) and not _function_words(clause) and ":" not in clause.words]
-    return "bare values" if len(bare) > MAX_BARE_PIECES else None
+    named = sum(1 for clause in bare if clause.names)
+    return "bare values" if named > MAX_BARE_NAMES or len(bare) - named > MAX_BARE_PIECES else None
 
 
 def _holds_together(clause: Clause) -> bool:
