@@ -6,6 +6,7 @@ inside one graph node, since a superstep per tool call would cost more than the 
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypedDict
 
 from langchain_core.language_models import BaseChatModel
@@ -15,7 +16,7 @@ from langchain_core.tools import BaseTool
 from pydantic import ValidationError
 
 from agents.config import AgentConfig, system_prompt
-from agents.placeholders import Facts, fill
+from agents.placeholders import Facts, fill, fill_arguments
 from agents.tool_calls import Call, Completion, read_completion, refused_by_langchain, run_call
 from agents.turns import ModelCall, Node, ToolEvent
 from tools.results import Domain
@@ -109,8 +110,10 @@ class Expert:
         return f"{text}\n{news}" if news else text
 
     async def _answer(self, call: Call, turn: ExpertTurn) -> None:
-        answer = await run_call(call, self._tools, self.config.style)
         state = turn["state"]
+        if self.config.placeholders:
+            call = replace(call, arguments=fill_arguments(call.arguments, state["facts"]))
+        answer = await run_call(call, self._tools, self.config.style)
         state["history"].append(answer)
         if answer.artifact is not None:
             state["facts"] = state["facts"].after(call.arguments, answer.artifact)

@@ -18,6 +18,7 @@ from langgraph.types import Command
 
 from agents.config import AgentConfig, system_prompt
 from agents.expert import ChatModel, Expert, ExpertState, ask_model, new_expert_state
+from agents.tool_calls import visible_text
 from agents.turns import ModelCall, Node, ToolEvent, Turn
 from tools.results import Domain
 
@@ -98,7 +99,7 @@ def _router_node(model: ChatModel, config: AgentConfig):
     async def route(state: DialogueState) -> Command:
         human = HumanMessage(router_text(config, state["active"], state["user_text"]))
         message, call = await ask_model(model, [system, human], "router")
-        named = read_route(message.text)
+        named = read_route(visible_text(message))
         fallback: list[Domain] = [state["active"] or "hotel"]
         first, *later = named or fallback
         return Command(goto=first, update={"pending": later, "calls": [call], "notes": [] if named else ["unrouted"]})

@@ -15,9 +15,9 @@ _NUMBER = r"(\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten)"
 AREA = re.compile(r"\b(north|south|east|west|northern|southern|eastern|western|centre|center|central|downtown)\b")
 PRICE = re.compile(
     r"\b(cheap|cheaper|inexpensive|budget|affordable|moderate|moderately|mid-range|reasonable|reasonably"
-    r"|expensive|pricey|upscale|upmarket|luxury|luxurious|fancy|high-end)\b"
+    r"|expensive|pricey|upscale|upmarket|luxury|luxurious|fancy|high ?- ?end)\b"
 )
-STARS = re.compile(rf"\b(\d|zero|one|two|three|four|five)[ -]stars?\b|\bstars? of {_NUMBER}\b")
+STARS = re.compile(rf"\b(\d|zero|one|two|three|four|five)[ -]stars?\b|\bstars?(?: rating)? of {_NUMBER}\b")
 SAME_AREA = re.compile(r"\bsame (?:area|part of (?:the )?(?:town|city)|location)\b(?: as (?:the|my|our) \w+)?")
 SAME_PRICE = re.compile(r"\bsame price(?: ?range)?\b(?: as (?:the|my|our) \w+)?")
 SAME_DAY = re.compile(r"\bsame (?:day|date)\b")
@@ -34,9 +34,10 @@ PEOPLE = (
     re.compile(
         rf"\b(?:table|reservation|booking|room|book(?: it)?) for {_NUMBER}\b(?! ?(?:nights?|days?|[ap]m|stars?|o'|:))"
     ),
-    re.compile(rf"\bfor {_NUMBER}(?= (?:at|on|and|,)|$)"),
+    re.compile(rf"\bfor {_NUMBER}(?= (?:at|on|and|please|,)|$)"),
+    re.compile(rf"\b{_NUMBER} seats?\b"),
 )
-ALONE = re.compile(r"\b(just me|just myself|only me|by myself)\b")
+ALONE = re.compile(r"\b(just (?:be )?me|just myself|only me|by myself)\b")
 STAY = re.compile(rf"\b{_NUMBER} (?:nights?|days)\b")
 GUESTHOUSE = re.compile(r"\b(guest ?house|bed and breakfast|b&b)s?\b")
 NO_GUESTHOUSE = re.compile(r"\b(?:not|n't want|rather than|instead of) a (?:guest ?house|bed and breakfast|b&b)\b")
@@ -60,7 +61,7 @@ NOT_A_FOOD = frozenset(_NOT_A_FOOD.split())
 """Words that stand before "restaurant" or "food" and name no cuisine."""
 NAME_PHRASE = re.compile(
     r"\b(?:called|named|name is|by the name of|hotel call|restaurant call|stay at)(?: the)?"
-    r" ((?:[\w'&-]+ ?){1,7}?)(?: (?:hotel|restaurant|please))*$"
+    r" (?!(?:an?|any|for|with|in|one|near|at|that|which)\b)((?:[\w'&-]+ ?){1,7}?)(?: (?:hotel|restaurant|please))*$"
 )
 """A name that the database need not have."""
 NAME_EXPECTED = re.compile(
@@ -93,12 +94,14 @@ ASKS_WHETHER = re.compile(
     r"\b(?:do|does|did) (?:they|it|that|this|the|any|all|you know|either|both|@)"
     r"|\b(?:is|are) there (?:any )?(?:free )?(?:parking|wifi|internet)|\b(?:if|whether|confirm)\b"
 )
-NEEDS_NO = re.compile(r"\b(?:doesn't|don't|do not|does not|needn't) (?:really )?(?:need|have to have|require)\b")
+NEEDS_NO = re.compile(
+    r"\b(?:doesn't|don't|do not|does not|needn't|shouldn't|won't) (?:really )?(?:need|have to have|require)\b"
+)
 NO_MATTER = re.compile(
     r"\b(?:don't|doesn't|do not|does not|dont|doesnt) (?:really )?(?:care|mind|matter)\b"
-    r"|\bno (?:particular |specific |real )?preference\b|\bno (?:particular|specific) \w+"
-    r"|\bany (?:area|price|price range|type|part|food|cuisine)\b"
+    r"|\bno (?:particular |specific |real )?preferences?\b|\bno (?:particular|specific) \w+"
 )
+ANY_VALUE = re.compile(r"\bany (?:area|price(?: range)?|type|part of (?:the )?(?:town|city)|food|cuisine)\b")
 SLOT_WORDS = {
     "area": re.compile(r"\b(?:area|part of|location|located)\b"),
     "pricerange": re.compile(r"\bprice\b"),

@@ -2,6 +2,7 @@
 
 ``Facts`` follows the tool results of one expert; ``fill`` turns ``the phone number is {hotel.phone} .`` into words. A
 sentence whose value is unknown is dropped and reported, so an agent that writes placeholders cannot state a wrong fact.
+``fill_arguments`` does the same for a call, so that a small model need not copy a venue's name to book there.
 """
 
 import re
@@ -71,6 +72,17 @@ def fill(text: str, facts: Facts) -> tuple[str, list[str]]:
         if not missing:
             kept.append(PLACEHOLDER.sub(lambda match: _value(match, facts) or "", sentence))
     return " ".join(kept), unfilled
+
+
+def fill_arguments(arguments: dict[str, object], facts: Facts) -> dict[str, object]:
+    """A call's arguments with known placeholders replaced; one without a value stays, and the tool will refuse it."""
+
+    def filled(value: object) -> object:
+        if not isinstance(value, str) or "{" not in value:
+            return value
+        return PLACEHOLDER.sub(lambda match: _value(match, facts) or match.group(0), value)
+
+    return {name: filled(value) for name, value in arguments.items()}
 
 
 def _value(match: re.Match[str], facts: Facts) -> str | None:

@@ -155,12 +155,18 @@ class _Reader:
 
     def read_sentence(self, sentence: str) -> None:
         self._read_flags(sentence)
-        for clause in re.split(r" but |, ?but ", sentence):
+        for clause in re.split(r" ,? ?but " if not patterns.NO_MATTER.search(sentence) else r" but | , |, ", sentence):
             if patterns.NO_MATTER.search(clause):
-                self.dontcare |= {slot for slot, word in patterns.SLOT_WORDS.items() if word.search(clause)}
+                self._leave_open(clause)
             else:
-                self._read_details(clause)
-                self._read_constraints(clause)
+                for match in patterns.ANY_VALUE.finditer(clause):
+                    self._leave_open(match.group(0))
+                rest = patterns.ANY_VALUE.sub("@", clause)
+                self._read_details(rest)
+                self._read_constraints(rest)
+
+    def _leave_open(self, words: str) -> None:
+        self.dontcare |= {slot for slot, word in patterns.SLOT_WORDS.items() if word.search(words)}
 
     def _read_flags(self, sentence: str) -> None:
         if patterns.NOT_BOOK.search(sentence):
@@ -213,7 +219,7 @@ class _Reader:
         for match in re.finditer(r"@([a-z]+)(\d+)", clause):
             if self.domain[0] in match.group(1):
                 self.constraints["name"] = self.names[int(match.group(2))]
-        if "@" not in clause:
+        if not re.search(r"@[a-z]", clause):
             expected = patterns.NAME_EXPECTED.search(clause)
             if expected and expected.group(1) in self.lexicon.short_names[self.domain]:
                 self.constraints["name"] = expected.group(1)

@@ -92,11 +92,12 @@ class ScriptedModel(BaseChatModel):
         dialogue = _follow(node, messages[1:])
         step = dialogue.next_step()
         if isinstance(step, Step):
+            arguments = dict(step.arguments)
+            if self.placeholders and step.name == BOOK[node]:
+                arguments["name"] = "{" + node + ".name}"
             return AIMessage(
                 "",
-                tool_calls=[
-                    ToolCall(name=step.name, args=step.arguments, id=f"call_{len(messages)}", type="tool_call")
-                ],
+                tool_calls=[ToolCall(name=step.name, args=arguments, id=f"call_{len(messages)}", type="tool_call")],
             )
         text = step.replace("{D.", "{" + node + ".").replace("such D", f"such {node}")
         return AIMessage(text if self.placeholders else fill(text, dialogue.facts)[0])
@@ -122,7 +123,7 @@ class _Dialogue:
     """Shared slots of the other expert."""
     reading: Reading = field(default_factory=Reading)
     name: str | None = None
-    """The focus venue, as the last search result spells it."""
+    """The focus venue, as the last search result spells it, in lower case."""
     found: bool | None = None
     """Whether the last search found anything; ``None`` before the first."""
     booked: bool = False
@@ -222,7 +223,7 @@ class _Dialogue:
         if call["name"] == FIND[self.domain]:
             self.searched_now = True
             self.found, name = _search_outcome(answer)
-            self.name = name or self.name
+            self.name = name.lower() if name else self.name
         elif call["name"] == BOOK[self.domain]:
             self.outcome = _booking_outcome(answer)
             self.booked = self.booked or self.outcome == "booked"

@@ -18,6 +18,7 @@ from agents.config import Style
 
 _RAW_CALL = re.compile(r"</?tool_call>")
 _BARE_CALL = re.compile(r'^\s*(```(?:json)?\s*)?[\[{].*"name"\s*:.*"(arguments|parameters)"', re.DOTALL)
+_THOUGHT = re.compile(r"<think>.*?(</think>|$)", re.DOTALL)
 _NAME = re.compile(r'"name"\s*:\s*"([^"]*)"')
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -56,7 +57,7 @@ class Completion:
 
 def read_completion(message: AIMessage, first_id: int) -> Completion:
     """Sort out one completion; calls without an id are numbered from ``first_id``."""
-    text = message.text.strip()
+    text = visible_text(message)
     raw = bool(_RAW_CALL.search(text) or _BARE_CALL.match(text))
     if not message.tool_calls and not message.invalid_tool_calls and not raw:
         return Completion(message, (), text)
@@ -70,6 +71,11 @@ def read_completion(message: AIMessage, first_id: int) -> Completion:
         text = _RAW_CALL.split(text)[0].strip() if _RAW_CALL.search(text) else ""
     calls = _with_unique_ids(calls, first_id)
     return Completion(_acceptable(message, calls, text), tuple(calls), text)
+
+
+def visible_text(message: AIMessage) -> str:
+    """What the model says aloud: without the reasoning that some servers leave in the text."""
+    return _THOUGHT.sub("", message.text).strip()
 
 
 def refused_by_langchain(error: ValidationError) -> AIMessage | None:
@@ -94,7 +100,7 @@ def _with_unique_ids(calls: list[Call], first_id: int) -> list[Call]:
 def _acceptable(message: AIMessage, calls: list[Call], text: str) -> AIMessage:
     as_written = [(call["id"], call["name"]) for call in message.tool_calls]
     safe = [(call.id, call.name if _SAFE_NAME.fullmatch(call.name) else "invalid_call") for call in calls]
-    if as_written == safe and not message.invalid_tool_calls and message.text.strip() == text:
+    if as_written == safe and not message.invalid_tool_calls and visible_text(message) == text:
         return message
     return AIMessage(
         content=text,

@@ -214,6 +214,12 @@ async def test_an_empty_reply_becomes_a_sentence(toolbox: Toolbox):
     assert turn.notes == ["empty_reply"]
 
 
+async def test_a_models_thoughts_are_not_shown(toolbox: Toolbox):
+    model = ScriptedReplies(replies=["<think>food or bed ?</think>hotel", "<think>\nhm </think>\n\nhello ."])
+    turn = await build_graph(model, toolbox, COMPACT).respond("hi")
+    assert (turn.text, turn.notes) == ("hello .", [])
+
+
 async def test_unknown_placeholders_are_dropped_with_their_sentence_and_kept_in_the_history(toolbox: Toolbox):
     written = "the phone number is {hotel.phone} . hello ."
     model = ScriptedReplies(replies=["hotel", written, "hotel", "{restaurant.name} it is .", "hotel", "bye ."])
@@ -224,6 +230,27 @@ async def test_unknown_placeholders_are_dropped_with_their_sentence_and_kept_in_
     assert (second.text, second.notes) == (NOTHING_TO_SAY, ["unfilled:restaurant.name"])
     await agent.respond("bye")
     assert model.asked[-1][2].text == written
+
+
+async def test_a_booking_may_name_the_venue_by_its_placeholder(toolbox: Toolbox, world: World):
+    booking = {"name": "{hotel.name}", "people": "2", "day": "monday", "stay": "3"}
+    model = ScriptedReplies(
+        replies=[
+            "hotel",
+            call("book_hotel", **booking),
+            call("find_hotels", area="west"),
+            call("book_hotel", **booking),
+        ]
+    )
+    model.replies.append("done .")
+    turn = await build_graph(model, toolbox, COMPACT).respond("book a hotel in the west")
+    early, search, booked = turn.tool_events
+    assert early.content == "refused : unknown name"
+    assert search.artifact is not None
+    assert booked.content.startswith("booked ")
+    assert booked.arguments == booking | {"name": world.bookings()[0].venue_name}
+    written = [message for message in model.asked[-1] if isinstance(message, AIMessage)][-1]
+    assert written.tool_calls[0]["args"] == booking
 
 
 async def test_without_placeholders_a_reply_is_left_as_it_is(toolbox: Toolbox):

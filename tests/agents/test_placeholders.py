@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.placeholders import Facts, fill
+from agents.placeholders import Facts, fill, fill_arguments
 from tools.results import BookingResult, Refusal, RefusalReason, SearchResult, Venue
 
 ACORN = Venue(
@@ -79,3 +79,10 @@ def test_the_other_expert_is_told_area_price_day_and_people_in_this_order():
 
 def test_an_empty_search_is_shared_by_what_was_asked():
     assert Facts("hotel").after({}, NOTHING).shared() == "[hotel area west]"
+
+
+def test_placeholders_in_a_calls_arguments_become_the_venue_in_focus():
+    facts = Facts("hotel", focus=Venue(index=0, domain="hotel", name="acorn guest house", slots={"area": "north"}))
+    written: dict[str, object] = {"name": "{hotel.name}", "day": "friday", "stay": "{hotel.stay}", "people": 2}
+    filled = fill_arguments(written, facts)
+    assert filled == {"name": "acorn guest house", "day": "friday", "stay": "{hotel.stay}", "people": 2}

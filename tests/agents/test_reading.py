@@ -245,6 +245,15 @@ def test_not_wanting_to_book(text: str):
         ("We are a party of seven, Monday 7 pm", "restaurant", {"people": "seven", "day": "monday", "time": "7 pm"}),
         ("Is there anything serving north american food", "restaurant", {"food": "north american"}),
         ("i am looking for a restaurant called Pizza Hut", "restaurant", {"name": "pizza hut"}),
+        ("a table at Pizza Hut for 4 please", "restaurant", {"name": "pizza hut", "people": "4"}),
+        ("No preference, I need it for 2 nights", "hotel", {"stay": "2"}),
+        ("a moderate hotel in any part of town please", "hotel", {"pricerange": "moderate"}),
+        ("a hotel to stay at with free parking please", "hotel", {"parking": "yes"}),
+        ("I want to stay at a guesthouse in the centre please", "hotel", {"area": "centre", "type": "guesthouse"}),
+        ("It'll just be me, Wednesday at 17:45", "restaurant", {"people": "1", "day": "wednesday", "time": "17:45"}),
+        ("It is for 6 please , with a star rating of 2", "hotel", {"people": "6", "stars": "2"}),
+        ("I shouldn't need parking", "hotel", {"parking": "no"}),
+        ("a restaurant with thai food", "restaurant", {"food": "thai"}),
     ],
 )
 def test_ordinary_english(text: str, domain: Domain, said: dict[str, str]):

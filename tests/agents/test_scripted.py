@@ -194,8 +194,10 @@ def test_it_reads_compact_answers_without_artifacts():
         ),
         ToolMessage("2 found : sala thong | bangkok city", tool_call_id="1"),
     ]
-    [book] = ScriptedModel().answer(asked).tool_calls
+    [book] = ScriptedModel(placeholders=False).answer(asked).tool_calls
     assert book["args"] == {"name": "sala thong", "people": "2", "day": "monday", "time": "18:00"}
+    [book] = ScriptedModel().answer(asked).tool_calls
+    assert book["args"] == {"name": "{restaurant.name}", "people": "2", "day": "monday", "time": "18:00"}
     asked += [
         AIMessage("", tool_calls=[{"name": "book_table", "args": book["args"], "id": "2", "type": "tool_call"}]),
         ToolMessage("refused : not available", tool_call_id="2"),
