@@ -83,18 +83,19 @@ def random_episode(goal: Goal, rng: random.Random) -> Episode:
                 wanted = goal.domains.get(domain)
                 details = dict(wanted.book) if wanted and rng.random() < 0.7 else {"people": "2", "day": "monday"}
                 result = BookingResult(domain=domain, venue=place, reference=f"REF{number:05d}", details=details)
-                events.append(
-                    ToolEvent(node=domain, call_id="1", name="book", arguments={}, content="", artifact=result)
-                )
-                bookings.append(
-                    Booking(
-                        domain=domain,
-                        reference=result.reference,
-                        venue_index=place.index,
-                        venue_name=place.name,
-                        details=details,
+                if rng.random() < 0.7:  # else the agent's word is all there is
+                    events.append(
+                        ToolEvent(node=domain, call_id="1", name="book", arguments={}, content="", artifact=result)
                     )
-                )
+                    bookings.append(
+                        Booking(
+                            domain=domain,
+                            reference=result.reference,
+                            venue_index=place.index,
+                            venue_name=place.name,
+                            details=details,
+                        )
+                    )
                 index = f"{place.index:08d}"
                 acts += [("inform", domain, "ref", index)] * rng.randint(0, 1) + [("book", domain, "ref", index)]
         turn = Turn(text="", route=["hotel"], tool_events=events, model_calls=[])
