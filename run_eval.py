@@ -1,39 +1,48 @@
 """Evaluate a policy on simulated users: ``uv run run_eval.py --policy scripted --dialogues 200``."""
 
 import os
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
+from typing import TYPE_CHECKING
 
 import tyro
-from rich.console import Console
 
 from evaluation.commands import exit_codes
-from evaluation.evaluate import EvalConfig, evaluate, rescore
-from evaluation.report import report_table
+from evaluation.config import EvalConfig
 from simulation.endpoint import PREFIX, open_endpoint
-from simulation.policies import Policy, ScriptedPolicy
+
+if TYPE_CHECKING:
+    from simulation.policies import Policy
 
 
-def open_policy(config: EvalConfig, api_key: str | None) -> AbstractAsyncContextManager[Policy]:
+def open_policy(config: EvalConfig, api_key: str | None) -> "AbstractAsyncContextManager[Policy]":
     """The policy that ``--policy`` names."""
     if config.policy == "scripted":
+        from simulation.policies import ScriptedPolicy
+
         return nullcontext(ScriptedPolicy())
     if config.policy.startswith(PREFIX):
         return open_endpoint(config.endpoint, api_key)
-    from training import policies  # brings torch, which the others do not need
+    from training import policies
 
     return policies.open_policy(config.policy_name, config.profile, config.seed)
 
 
-def main() -> None:
-    config = tyro.cli(EvalConfig)
+def main(arguments: Sequence[str] | None = None) -> None:
+    config = tyro.cli(EvalConfig, args=arguments)
     with exit_codes():
+        config.check()
+        from rich.console import Console
+
+        from evaluation.evaluate import evaluate, rescore  # after the options: it takes seconds to import
+        from evaluation.report import report_table
+
         if config.rescore:
-            done = rescore(config.rescore, config.prices)
+            done = rescore(config.rescore, config)
         else:
             api_key = os.environ.get("OPENAI_API_KEY")
-            user_api_key = os.environ.get("USER_API_KEY", api_key)
-            done = evaluate(config, partial(open_policy, config, api_key), user_api_key)
+            done = evaluate(config, partial(open_policy, config, api_key), os.environ.get("USER_API_KEY", api_key))
     console = Console()
     console.print(report_table({done.label: done.report}))
     console.print(f"Report: {done.folder.report_html}", soft_wrap=True)

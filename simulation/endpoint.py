@@ -8,14 +8,16 @@ an infrastructure fault, so a dead server never lowers a score.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import httpx
-from langchain_core.language_models import BaseChatModel
-from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from agents.config import FULL, AgentConfig
 from db.errors import InputError
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 PREFIX = "endpoint:"
 
@@ -46,6 +48,8 @@ class EndpointPolicy:
     """A `simulation.episode.Policy`; `open_endpoint` makes one."""
 
     def __init__(self, endpoint: EndpointConfig, api_key: str | None, client: httpx.AsyncClient) -> None:
+        from langchain_openai import ChatOpenAI  # takes seconds to import, which a script's --help need not
+
         self.name = PREFIX + endpoint.model
         self.config: AgentConfig = FULL
         self._send_seed = endpoint.send_seed
@@ -61,7 +65,7 @@ class EndpointPolicy:
             use_responses_api=False,
         )
 
-    def chat_model(self, seed: int) -> BaseChatModel:
+    def chat_model(self, seed: int) -> "BaseChatModel":
         """The model for one episode; all of them share the connections."""
         return self._model.model_copy(update={"seed": seed}) if self._send_seed else self._model
 

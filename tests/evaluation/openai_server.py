@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import socket
 import threading
 import time
@@ -11,11 +12,14 @@ from dataclasses import dataclass, field
 
 import uvicorn
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, convert_to_messages
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+
+from simulation.lexicon import load_catalogue
+from tools.results import BookingResult, Domain, Refusal, RefusalReason, SearchResult, ToolArtifact
 
 
 @dataclass
@@ -38,7 +42,7 @@ class OpenAIServer:
         if len(self.requests) <= self.fail_first:
             return JSONResponse({"error": {"message": "busy"}}, status_code=503, headers={"retry-after-ms": "1"})
         await asyncio.sleep(self.delay_s)
-        answer = await self.model.ainvoke(convert_to_messages(payload["messages"]))
+        answer = await self.model.ainvoke(with_artifacts(convert_to_messages(payload["messages"])))
         assert isinstance(answer, AIMessage)
         prompt_tokens = sum(len(str(message.get("content") or "").split()) for message in payload["messages"])
         completion_tokens = len(answer.text.split()) + 5 * len(answer.tool_calls)
@@ -56,6 +60,34 @@ class OpenAIServer:
                 },
             }
         )
+
+
+def with_artifacts(messages: list[BaseMessage]) -> list[BaseMessage]:
+    """The tools' answers in ``full`` style with the artifacts that HTTP left behind, which the scripted model reads."""
+    names = {
+        call["id"]: call["name"]
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+    }
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            message.artifact = artifact_of(names[message.tool_call_id], message.text)
+    return messages
+
+
+def artifact_of(tool: str, text: str) -> ToolArtifact:
+    domain: Domain = "hotel" if "hotel" in tool else "restaurant"
+    venues = {venue.name: venue for venue in load_catalogue().venues[domain].values()}
+    if tool.startswith("find"):
+        named = [venues[name] for name in re.findall(r"^- (.*?): ", text, re.MULTILINE)]
+        count = re.match(r"(\d+) ", text)
+        return SearchResult(domain=domain, constraints={}, count=int(count[1]) if count else 0, venues=named)
+    if booked := re.fullmatch(r"Booked (.*): (.*)\. Reference: (\w+)", text):
+        return BookingResult(domain=domain, venue=venues[booked[1]], reference=booked[3], details={})
+    reasons = {"is already booked": RefusalReason.ALREADY_BOOKED, "is not available": RefusalReason.UNAVAILABLE}
+    reason = next((reason for words, reason in reasons.items() if words in text), RefusalReason.INVALID_ARGUMENT)
+    return Refusal(domain=domain, reason=reason, message=text)
 
 
 def as_openai(answer: AIMessage) -> dict:
