@@ -245,7 +245,7 @@ async def test_a_booking_may_name_the_venue_by_its_placeholder(toolbox: Toolbox,
     model.replies.append("done .")
     turn = await build_graph(model, toolbox, COMPACT).respond("book a hotel in the west")
     early, search, booked = turn.tool_events
-    assert early.content == "refused : unknown name"
+    assert early.content.startswith("refused : ")
     assert search.artifact is not None
     assert booked.content.startswith("booked ")
     assert booked.arguments == booking | {"name": world.bookings()[0].venue_name}
