@@ -42,6 +42,8 @@ VALUE_WORDS: dict[str, tuple[str, str]] = {
     "guesthouse": ("type", "guesthouse"),
 }
 """Words that are a value wherever they stand. ``hotel``, the other type, is also the domain's name: see `reading`."""
+PLAIN_VALUES = frozenset(word for word, (_, value) in VALUE_WORDS.items() if word == value)
+"""The words that can be wrong; whoever calls a moderate place "affordable" has said nothing false."""
 
 _SPELLINGS: Sequence[tuple[str, str]] = (
     ("\N{RIGHT SINGLE QUOTATION MARK}", "'"),
@@ -141,6 +143,7 @@ class Catalogue:
         everyone = [venue for found in venues.values() for venue in found]
         self.phones = _owners(everyone, lambda venue: [venue.slots.get("phone")])
         self.postcodes = _owners(everyone, lambda venue: [venue.slots.get("postcode", "").replace(" ", "").lower()])
+        self._addresses = [" ".join(words_of(venue.slots.get("address", ""))) for venue in everyone]
         self._phrases: dict[str, list[tuple[Phrase, Entity]]] = {}
         names = _owners(everyone, lambda venue: full_names(venue.name))
         shorts = _owners(everyone, lambda venue: short_names(venue.name))
@@ -160,6 +163,10 @@ class Catalogue:
     def venue(self, domain: Domain, index: int) -> Venue:
         """The venue at ``index`` of MultiWOZ's file for ``domain``."""
         return self.venues[domain][index]
+
+    def is_part_of_address(self, phrase: str) -> bool:
+        """Whether some venue's address has these words: people leave out "city centre"."""
+        return any(phrase in address for address in self._addresses)
 
     def match(self, words: Sequence[str], start: int) -> tuple[Entity, int] | None:
         """The longest phrase that begins at ``words[start]`` and how many words it takes; commas within are skipped."""

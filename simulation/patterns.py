@@ -104,10 +104,10 @@ NO_BOOK = one_of(
 )
 BOOKING_WORDS = re.compile(r"\b(?:book\w*|reserv\w*|accommodate|" + _ROOM + r")\b")
 BOOKED = one_of(
-    r"\b(?:booked|reserved|successfully)\b",
+    r"\b(?:booked|reserved)\b",
     r"\b(?:booking|reservation) (?:\w+ |<\w+> ){0,4}?(?:successful|made|completed?|confirmed|done|set|placed)\b",
     r"\b(?:made|completed|confirmed|placed|got) (?:\w+ ){0,2}(?:booking|reservation)\b",
-    r"\ball set\b",
+    r"\bsuccessfully (?:\w+ ){0,2}(?:book\w*|reserv\w*)\b",
 )
 REFERENCE_GIVEN = one_of(
     r"\breference (?:\w+ ){0,2}(?:is|:|are)",
@@ -115,7 +115,8 @@ REFERENCE_GIVEN = one_of(
     r"\bconfirmation (?:number|code)\b",
 )
 NOT_YET = re.compile(
-    r"\b(?:would|could|can|will|shall|should|want|like|may|might|before|once|after|if|ready|be|already|not|nt)\b"
+    r"\b(?:would|could|can|will|shall|should|want|like|may|might|let|going|need|needs|get|before|once|after|when|if|ready|"
+    r"be|already|not|nt|havent|hasnt|isnt|'ll|'d)\b"
 )
 """With one of these, "booked" is no claim that a booking was made."""
 OFFER_TO_BOOK = re.compile(r"\b(?:book|booking|reserve|reservation|reserving)\b")

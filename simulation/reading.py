@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from simulation import patterns
-from simulation.lexicon import DAYS, NUMBERS, TOKEN, VALUE_WORDS, Catalogue, Entity, respell, word_set
+from simulation.lexicon import DAYS, NUMBERS, PLAIN_VALUES, TOKEN, VALUE_WORDS, Catalogue, Entity, respell, word_set
 from tools.results import Domain
 
 _AMENITY = {"internet": "internet", "wifi": "internet", "wireless": "internet", "parking": "parking"}
@@ -63,20 +63,19 @@ class Clause:
         return [entity for entity in self.entities if entity.kind == "name"]
 
     @property
-    def plainly_a_hotel(self) -> bool:
-        """Whether "hotel" is said of the type: people call a guesthouse "a 4 star hotel" and mean no harm."""
-        return bool(patterns.PLAINLY_HOTEL_TYPE.search(self.text))
-
-    @property
     def descriptive(self) -> bool:
         """Whether its values describe venues: not a bare question, not "there is no ...", not "not available"."""
         return not (self.no_offer or (self.question and not self.names))
 
-    def asserts(self, slot: str) -> bool:
-        """Whether a wrong value of ``slot`` in it is a false statement: plain words about a venue named or meant."""
+    def asserts(self, slot: str, value: str) -> bool:
+        """Whether it states the value so plainly of a venue named or meant that it is a lie if it is wrong."""
         if self.no_offer or self.no_book or self.question or self.request or patterns.HEDGED.search(self.text):
             return False
         if slot not in _AMENITY.values() and patterns.NEGATED.search(self.text):
+            return False
+        if (slot, value) == ("type", "hotel") and not patterns.PLAINLY_HOTEL_TYPE.search(self.text):
+            return False  # people call a guesthouse "a 4 star hotel" and mean no harm
+        if (slot, value) in VALUE_WORDS.values() and value not in PLAIN_VALUES.intersection(self.words) | {"hotel"}:
             return False
         return bool(self.names or patterns.PRONOUN.search(self.opening))
 
@@ -89,7 +88,7 @@ class Reading:
     general: list[str]
     """``reqmore``, ``bye``, ``welcome``, ``greet``."""
     unknown_places: list[str]
-    invented_addresses: list[str]
+    addresses: list[str]
 
 
 def read(text: str, catalogue: Catalogue) -> Reading:
@@ -97,7 +96,7 @@ def read(text: str, catalogue: Catalogue) -> Reading:
     clauses: list[Clause] = []
     general: list[str] = []
     unknown: list[str] = []
-    invented: list[str] = []
+    addresses: list[str] = []
     for number, (pieces, end) in enumerate(_sentences(text, catalogue)):
         sentence = " ".join(word for piece in pieces for word in piece.words)
         question = "?" in end or bool(patterns.QUESTION_START.search(sentence))
@@ -107,9 +106,9 @@ def read(text: str, catalogue: Catalogue) -> Reading:
             _analyse(clause, question)
             clauses.append(clause)
         unknown += _unknown_places(sentence)
-        invented += [match.group() for match in patterns.ADDRESS_LIKE.finditer(sentence)]
+        addresses += [match.group() for match in patterns.ADDRESS_LIKE.finditer(sentence)]
     _spread_domains(clauses)
-    return Reading(clauses, list(dict.fromkeys(general)), unknown, invented)
+    return Reading(clauses, list(dict.fromkeys(general)), unknown, addresses)
 
 
 def _sentences(text: str, catalogue: Catalogue) -> Iterator[tuple[list[Clause], str]]:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agents.turns import ToolEvent, Turn
-from simulation.lexicon import NUMBERS, Catalogue, Entity, VenueKey, load_catalogue, word_set
+from simulation.lexicon import NUMBERS, Catalogue, Entity, VenueKey, load_catalogue, word_set, words_of
 from simulation.reading import Clause, Reading, read
 from simulation.records import Act, Booking
 from tools.results import BookingResult, Domain, Refusal, RefusalReason, SearchResult
@@ -38,7 +38,9 @@ class Evidence:
     bookings: Sequence[Booking]
     """What is in the database. A booking counts once one of ``events`` made it, so the end state serves as well."""
     focus: Mapping[Domain, tuple[int, ...]] = field(default_factory=dict)
-    """The venues spoken of before this turn."""
+    """The venues spoken of when one was last named, by domain."""
+    mentioned: frozenset[VenueKey] = frozenset()
+    """Every venue named so far."""
     domain: Domain | None = None
     """The domain spoken of, for a text that names none."""
     catalogue: Catalogue = field(default_factory=load_catalogue)
@@ -85,6 +87,7 @@ class Listener:
         self._catalogue = catalogue or load_catalogue()
         self._events: list[ToolEvent] = []
         self._focus: Mapping[Domain, tuple[int, ...]] = {}
+        self._mentioned: frozenset[VenueKey] = frozenset()
         self._domain: Domain | None = None
 
     def hear(self, turn: Turn, bookings: Sequence[Booking]) -> Understanding:
@@ -96,11 +99,13 @@ class Listener:
             turn_events=turn.tool_events,
             bookings=bookings,
             focus=self._focus,
+            mentioned=self._mentioned,
             domain=routed[0] if routed else self._domain,
             catalogue=self._catalogue,
         )
         heard = understand(turn.text, evidence)
         self._focus, self._domain = heard.focus, heard.domain
+        self._mentioned |= set(heard.named)
         return heard
 
 
@@ -142,7 +147,8 @@ class _Comparison:
         references = self._references()
         self._general()
         self.false += [FalseClaim("venue", place) for place in self.reading.unknown_places]
-        self.false += [FalseClaim("address", place) for place in self.reading.invented_addresses]
+        invented = [place for place in self.reading.addresses if not self.catalogue.is_part_of_address(place)]
+        self.false += [FalseClaim("address", place) for place in invented]
         focus: dict[Domain, tuple[int, ...]] = {
             domain: tuple(self.heard_names.get(domain) or before) for domain, before in self.focus.items()
         }
@@ -197,17 +203,16 @@ class _Comparison:
     def _in_focus(self, domain: Domain) -> list[VenueKey]:
         return [(domain, index) for index in self.focus[domain]]
 
-    def _around(self, domain: Domain) -> set[VenueKey]:
-        """Every venue this text may be about, for values that name their venue by themselves: shown, said, in focus."""
-        shown = (event.artifact for event in self.evidence.turn_events)
+    def _around(self) -> set[VenueKey]:
+        """Every venue this text may be about, for values that say whose they are: in focus, named ever, found now."""
         found: set[VenueKey] = {
-            (domain, venue.index)
-            for search in shown
-            if isinstance(search, SearchResult) and search.domain == domain
-            for venue in search.venues
+            (event.artifact.domain, venue.index)
+            for event in self.evidence.turn_events
+            if isinstance(event.artifact, SearchResult)
+            for venue in event.artifact.venues
         }
-        everywhere: set[VenueKey] = {key for keys in self.names_of_sentence.values() for key in keys}
-        return found | everywhere | set(self._in_focus(domain))
+        here = {key for keys in self.names_of_sentence.values() for key in keys}
+        return found | here | self.evidence.mentioned | {key for domain in self.focus for key in self._in_focus(domain)}
 
     # --- clause by clause ---
 
@@ -239,14 +244,23 @@ class _Comparison:
                 continue
             named = set(self.names_of_sentence.get(clause.sentence, []))
             owners = set(entity.venues)
-            right = (owners & named) or (owners & self._around(self.domain) if not named else set())
+            right = (owners & named) or (owners & self._around() if not named else set())
             if right:
                 for domain in self.focus:
                     venues = tuple(sorted(index for owner, index in right if owner == domain))
                     if venues:
                         self._tell(domain, entity.kind, entity.value, venues)
-            elif not (clause.question and entity.kind == "address"):
+            elif entity.kind != "address" or not (
+                clause.question or self._is_cut_short(entity, named or self._around())
+            ):
                 self.false.append(FalseClaim("value", f"{entity.kind} {entity.value}"))
+
+    def _is_cut_short(self, address: Entity, candidates: set[VenueKey]) -> bool:
+        """Whether it is the street of a candidate, whose full address says more."""
+        street = " ".join(words_of(address.value))
+        return any(
+            street in " ".join(words_of(self.catalogue.venue(*key).slots.get("address", ""))) for key in candidates
+        )
 
     def _described_values(self, clause: Clause) -> None:
         """Area, price, stars and so on: true of any venue the clause speaks of; wrong only where that is plain."""
@@ -255,9 +269,7 @@ class _Comparison:
             having = [index for domain, index in subjects if self._has(domain, index, slot, value)]
             if having:
                 self._tell(self.domain, slot, value, tuple(having))
-            elif (slot, value) == ("type", "hotel") and not clause.plainly_a_hotel:
-                continue
-            elif len(set(subjects)) == 1 and clause.asserts(slot) and self._is_slot(*subjects[0], slot):
+            elif len(set(subjects)) == 1 and clause.asserts(slot, value) and self._is_slot(*subjects[0], slot):
                 self.false.append(FalseClaim("value", f"{slot} {value}"))
 
     def _has(self, domain: Domain, index: int, slot: str, value: str) -> bool:
@@ -318,11 +330,14 @@ class _Comparison:
         if not made:
             self.false.append(FalseClaim("booking", clause.text))
             return
+        said: dict[str, list[str]] = {}
         for slot, value in clause.details:
-            if any(booking.details.get(slot) == value for booking in made):
-                self.acts.append(("book", self.domain, slot, value))
-            elif any(slot in booking.details for booking in made):
-                self.false.append(FalseClaim("detail", f"{slot} {value}"))
+            said.setdefault(slot, []).append(value)
+        for slot, values in said.items():
+            real = {booking.details[slot] for booking in self.bookings if slot in booking.details}
+            self.acts += [("book", self.domain, slot, value) for value in values if value in real]
+            if real and real.isdisjoint(values):  # "from Monday to Wednesday" is not wrong about the day
+                self.false.append(FalseClaim("detail", f"{slot} {values[0]}"))
 
     def _references(self) -> list[str]:
         """Real references that the text says; what looks like one and is none is a false claim."""

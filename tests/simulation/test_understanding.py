@@ -135,6 +135,26 @@ def test_a_no_is_told_as_a_no(text: str):
     assert not heard.false_claims
 
 
+@pytest.mark.parametrize(
+    ("text", "domain"),
+    [
+        ("Let me get that booked for you.", "hotel"),
+        ("You're all set! Have a great day!", "hotel"),
+        ("It's an affordable guesthouse, and a 4 star hotel by any measure.", "hotel"),
+        ("Curry Garden is at 106 Regent Street.", "restaurant"),
+        ("Ugly Duckling is at 12 St. Johns Street in the centre.", "restaurant"),
+        ("It's not in the south, nor is it near the east side.", "hotel"),
+        ("I'm sorry, I don't have any information about taxis.", "hotel"),
+        ("No problem! There is no need to book in advance.", "hotel"),
+        ("If you would like something in the south instead, I can look for cheap places.", "hotel"),
+        ("I'd recommend calling them on 01223 353888 to ask about breakfast.", "hotel"),
+    ],
+)
+def test_harmless_words_are_no_false_claims(text: str, domain: Domain):
+    heard = hear(text, search("hotel", "acorn guest house"), domain=domain, said=())
+    assert not heard.false_claims
+
+
 def test_a_value_in_a_question_is_not_told():
     heard = hear("Would you prefer the north or the south?", search("hotel", "acorn guest house"))
     assert not heard.told
@@ -215,6 +235,12 @@ def test_a_wrong_detail_of_a_booking_is_false():
     made, row = booked("hotel", "avalon", people="3", day="monday", stay="2")
     heard = hear("I have booked the Avalon for 4 people, reference A1B2C3D4.", made, bookings=[row])
     assert [claim.said for claim in heard.false_claims] == ["people 4"]
+
+
+def test_a_stay_told_by_its_two_days_is_not_wrong():
+    made, row = booked("hotel", "avalon", people="3", day="monday", stay="2")
+    heard = hear("I have booked the Avalon from Monday to Wednesday, reference A1B2C3D4.", made, bookings=[row])
+    assert not heard.false_claims
 
 
 def test_a_booking_that_is_not_in_the_database_is_false_whatever_the_tool_said():
