@@ -311,7 +311,7 @@ async def _quiet(loop: asyncio.AbstractEventLoop) -> None:
     """
     ready = getattr(loop, "_ready", None)
     quiet = 0
-    for _ in range(10_000 if ready is not None else 20):
+    for _ in range(2_000 if ready is not None else 20):
         await asyncio.sleep(0)
         quiet = quiet + 1 if ready is not None and not ready else 0
         if quiet == 2:  # the second look is for a socket that the first one's callbacks wrote to

@@ -64,7 +64,7 @@ def learned_model(tokenizer: PreTrainedTokenizerFast) -> PreTrainedModel:
     loss = torch.tensor(9.0)
     for _ in range(400):
         optimizer.zero_grad()
-        loss, _ = supervised_loss(model, rows, tokenizer.convert_tokens_to_ids("<|pad|>"))
+        loss, _ = supervised_loss(model, rows, pad_id=0)
         loss.backward()
         optimizer.step()
         if loss < 0.02:
@@ -80,5 +80,16 @@ def learned_dir(
     """The learned policy as a Hugging Face directory."""
     path = tmp_path_factory.mktemp("learned")
     learned_model.save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def random_dir(
+    random_model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The random policy as a Hugging Face directory."""
+    path = tmp_path_factory.mktemp("random")
+    random_model.save_pretrained(path)
     tokenizer.save_pretrained(path)
     return path
