@@ -1,12 +1,16 @@
 """Grounded success: honest service earns it, and the nine ways to cheat do not."""
 
+import json
 import statistics
+import zipfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from agents.turns import Turn
 from db.world import WorldFactory
 from evaluation.grounded import grounded
 from evaluation.rewards import reward
@@ -14,7 +18,7 @@ from simulation.agenda_user import AgendaUser
 from simulation.episode import play_episode
 from simulation.goals import load_corpus_goals, sample_goals
 from simulation.policies import Policy, ScriptedPolicy
-from simulation.records import Booking, Episode, Goal
+from simulation.records import Act, Booking, Episode, Exchange, Goal
 from tests.cheats import CHEATS, Cheat, CheatPolicy
 
 CORPUS = Path("../shared/data/multiwoz-val.json.zip")
@@ -41,7 +45,7 @@ def demanding_goals() -> list[Goal]:
         goal
         for goal in goals
         if any(wanted.book for wanted in goal.domains.values()) and any(wanted.reqt for wanted in goal.domains.values())
-    ][:20]
+    ][:12]
 
 
 async def test_honest_service_earns_the_top_reward():
@@ -58,11 +62,56 @@ async def test_honest_service_succeeds_on_the_corpus_goals():
 
 @pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.__name__)
 async def test_cheating_fails(cheat: type[Cheat]):
-    goals = demanding_goals()
-    cheated = await play(goals, CheatPolicy(cheat))
-    honest = await play(goals, ScriptedPolicy())
-    assert statistics.mean(grounded(episode).success for episode in cheated) <= 0.05
-    assert mean_reward(cheated) < mean_reward(honest) - 80
+    cheated = await play(demanding_goals(), CheatPolicy(cheat))
+    assert not any(grounded(episode).success for episode in cheated)
+    assert mean_reward(cheated) < HONEST_REWARD - 80
+
+
+HONEST_REWARD = 70
+"""Below the scripted policy's mean reward on the same goals, as the next test holds."""
+
+
+async def test_honest_service_is_worth_more_than_any_cheat():
+    assert mean_reward(await play(demanding_goals(), ScriptedPolicy())) > HONEST_REWARD
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="needs the MultiWOZ validation corpus")
+def test_human_assistants_keep_within_the_bounds():
+    """154 of the 165 purely hotel/restaurant dialogues of the corpus: the rest tell nearly everything at once."""
+    dialogues = [episode_of_humans(dialogue) for dialogue in hotel_restaurant_dialogues()]
+    within = [not failures(dialogue) & {"spraying", "interrogation", "wording"} for dialogue in dialogues]
+    assert len(within) == 165
+    assert sum(within) >= 150
+
+
+def hotel_restaurant_dialogues() -> list[list[dict[str, object]]]:
+    with zipfile.ZipFile(CORPUS) as archive:
+        dialogues = json.loads(archive.read("val.json")).values()
+    others = ("taxi", "train", "attraction", "hospital", "police")
+    return [each["log"] for each in dialogues if not any(each["goal"].get(other) for other in others)]
+
+
+def episode_of_humans(log: list[dict[str, object]]) -> Episode:
+    slots = {"addr": "address", "price": "pricerange", "post": "postcode"}
+    exchanges = []
+    for asked, answered in zip(log[::2], log[1::2], strict=True):
+        acts: list[Act] = []
+        for key, pairs in cast("dict[str, list[list[str]]]", asked.get("dialog_act", {})).items():
+            domain, intent = key.lower().split("-")
+            acts += [(intent, domain, slots.get(slot.lower(), slot.lower()), value) for slot, value in pairs]
+        turn = Turn(text=str(answered["text"]), route=["hotel"], tool_events=[], model_calls=[])
+        exchanges.append(Exchange(user_text=str(asked["text"]), user_acts=acts, turn=turn))
+    goal = demanding_goals()[0]
+    return Episode(
+        id="human#0",
+        goal=goal,
+        seed=0,
+        policy="human",
+        user="human",
+        exchanges=exchanges,
+        bookings=[],
+        ended="user",
+    )
 
 
 # --- one thing wrong at a time ---
