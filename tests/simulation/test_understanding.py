@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agents.turns import Node, ToolEvent, Turn
-from simulation.lexicon import load_catalogue
+from simulation.lexicon import load_catalogue, word_set
 from simulation.reading import read
 from simulation.records import Act, Booking
 from simulation.understanding import Evidence, Listener, Understanding, replay, understand
@@ -327,6 +329,23 @@ def test_a_language_models_replies_are_understood_and_none_is_called_false(
     heard = hear(text, *events)
     assert told(heard) == values
     assert not heard.false_claims
+
+
+_WORDS = st.sampled_from(
+    sorted(
+        word_set(
+            "acorn guest house the hotel is in north no not i find booked reference number: ABCD1234 01223353888 cb41da , "
+            ". ? ! available parking : yes 4 stars would you like what day how many people there are * - ( ) it"
+        )
+    )
+)
+
+
+@given(st.text() | st.lists(_WORDS, max_size=60).map(" ".join))
+def test_no_text_is_too_odd_to_be_understood(text: str):
+    heard = hear(text, search("hotel", "acorn guest house"))
+    assert all(len(act) == 4 for act in heard.acts)
+    assert not heard.references
 
 
 # --- dialogues ---
