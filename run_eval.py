@@ -24,6 +24,9 @@ def open_policy(config: EvalConfig, api_key: str | None) -> "AbstractAsyncContex
         return nullcontext(ScriptedPolicy())
     if config.policy.startswith(PREFIX):
         return open_endpoint(config.endpoint, api_key)
+    from training.stages import quiet
+
+    quiet()
     from training import policies
 
     return policies.open_policy(config.policy_name, config.profile, config.seed)

@@ -47,6 +47,8 @@ class EvalConfig:
     """The server of ``endpoint:MODEL``; any that speaks OpenAI's protocol."""
     temperature: float | None = 0.0
     """Of ``endpoint:MODEL``; None leaves it to the server."""
+    style: Literal["full", "compact"] = "full"
+    """How ``endpoint:MODEL`` is prompted: full for large models, compact for a small one trained here."""
     timeout_s: float = 60.0
     """Limit of one request to an endpoint."""
     user_model: str = ""
@@ -76,7 +78,9 @@ class EvalConfig:
     def endpoint(self) -> EndpointConfig:
         """The policy's endpoint, when it is one."""
         model = self.policy.removeprefix(PREFIX)
-        return EndpointConfig(model, self.base_url, temperature=self.temperature, timeout_s=self.timeout_s)
+        return EndpointConfig(
+            model, self.base_url, temperature=self.temperature, timeout_s=self.timeout_s, style=self.style
+        )
 
     def identity(self) -> dict[str, JsonValue]:
         """What has to agree for two runs to be the same one, beside the seed."""
@@ -88,7 +92,7 @@ class EvalConfig:
             "wordings": self.wordings,
         }
         if self.policy.startswith(PREFIX):
-            same |= {"base_url": self.base_url, "temperature": self.temperature}
+            same |= {"base_url": self.base_url, "temperature": self.temperature, "style": self.style}
         elif self.policy != "scripted":
             same |= {"profile": self.profile}
         if self.user == "llm":

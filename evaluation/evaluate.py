@@ -3,6 +3,8 @@
 It knows no policy by name: the script hands it one. Scoring again needs no model.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +20,7 @@ from evaluation.report import Report, build_report, score_episodes
 from evaluation.runner import plan_episodes
 from evaluation.runs import RunFiles, start_run, write_atomically
 from simulation.endpoint import EndpointConfig
+from simulation.policies import Policy
 from simulation.records import Episode
 
 COMMAND = "run_eval"
@@ -45,10 +48,11 @@ def evaluate(config: EvalConfig, open_policy: OpenPolicy, user_api_key: str | No
     user = UserConfig(config.user, config.wordings, user_endpoint if config.user_model else None, user_api_key)
     plans = plan_episodes(pick_goals(config.goals, config.dialogues, config.seed), config.seed)
     with start_run(config.folder, COMMAND, config.identity(), config.seed) as folder:
+        stored = frozenset(episode.policy for episode in folder.episodes())
         try:
             episodes = play_in_processes(
                 plans,
-                partial(open_player, open_policy, user),
+                partial(open_player, partial(_open_same, open_policy, stored, folder.path), user),
                 processes=config.processes,
                 folder=folder,
                 concurrency=config.concurrency,
@@ -61,6 +65,18 @@ def evaluate(config: EvalConfig, open_policy: OpenPolicy, user_api_key: str | No
                 f"{kept} of {len(plans)} dialogues are kept in {folder.path}; give the same command to go on"
             ) from None
         return write_reports(folder, episodes, _prices(config))
+
+
+@asynccontextmanager
+async def _open_same(open_policy: OpenPolicy, stored: frozenset[str], path: Path) -> AsyncIterator[Policy]:
+    """The policy, unless ``path`` holds dialogues of another: a run trained further since has another name."""
+    async with open_policy() as policy:
+        for name in stored - {policy.name}:
+            raise InputError(
+                f"{path} holds dialogues of {name}, and the policy is now {policy.name}: "
+                "name another --out, or delete that folder"
+            )
+        yield policy
 
 
 def grounded_success(episode: Episode) -> bool:

@@ -5,7 +5,7 @@ blame. The page loads nothing from the network and works without script (script 
 `evaluation.report`, lines from `evaluation.charts`; the layout is in ``templates/``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from evaluation.charts import build_charts
 from evaluation.metrics import Metric, Percentiles
-from evaluation.report import MEANINGS, RATES, Outcome, Report, ScoredEpisode, format_metric
+from evaluation.report import MEANINGS, RATES, Outcome, Report, ScoredEpisode, format_metric, score_episodes
 from evaluation.runs import RunConfig, RunFiles, write_atomically
 from simulation.records import Episode
 
@@ -81,6 +81,23 @@ def write_html(path: Path, runs: Sequence[RunView], title: str) -> Path:
 def refresh_curves(folder: RunFiles, title: str) -> Path:
     """Rewrite ``folder``'s page with the learning curves so far; cheap enough to call after each step."""
     return write_html(folder.report_html, [view_run(folder, title)], title)
+
+
+def compare_runs(
+    path: Path, evaluations: Mapping[str, Path], title: str, training: Mapping[str, Path] | None = None
+) -> dict[str, Report]:
+    """Write a page that shows evaluations side by side; their reports by label.
+
+    :param evaluations: label -> folder of a finished evaluation.
+    :param training: label -> run folder whose learning curves are shown as well.
+    """
+    views = []
+    for label, place in evaluations.items():
+        folder = RunFiles(place)
+        views.append(view_run(folder, label, score_episodes(folder.episodes())))
+    views += [RunView(label, metrics=RunFiles(place).metrics()) for label, place in (training or {}).items()]
+    write_html(path, views, title)
+    return {view.label: view.report for view in views if view.report}
 
 
 def view_run(folder: RunFiles, label: str, scored: Sequence[ScoredEpisode] = ()) -> RunView:

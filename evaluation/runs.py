@@ -177,13 +177,14 @@ class RunFolder(RunFiles):
     def append_episode(self, episode: Episode | str) -> None:
         """Keep a finished episode (or its JSON line); it is on its way to disk when this returns."""
         line = episode if isinstance(episode, str) else episode.model_dump_json()
-        self._append("episodes.jsonl", line)
+        self.append_line("episodes.jsonl", line)
 
     def log_metrics(self, step: int, values: Mapping[str, float]) -> None:
         """Add one row of metrics; a name may hold a slash, as ``train/reward``."""
-        self._append("metrics.jsonl", json.dumps({"step": step, **values}))
+        self.append_line("metrics.jsonl", json.dumps({"step": step, **values}))
 
-    def _append(self, name: str, line: str) -> None:
+    def append_line(self, name: str, line: str) -> None:
+        """Add one line to a file of this folder; what a kill tore before is cut off first."""
         if name not in self._open:
             drop_torn_line(self.path / name)
             self._open[name] = (self.path / name).open("ab", buffering=0)

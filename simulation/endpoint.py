@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import httpx
 from pydantic import SecretStr
 
-from agents.config import FULL, AgentConfig
+from agents.config import COMPACT, FULL, AgentConfig, Style
 from db.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class EndpointConfig:
     """Send the episode's seed; some servers refuse the field."""
     connections: int = 64
     """Requests in flight at once."""
+    style: Style = "full"
+    """How the model is prompted: ``compact`` for a small model trained here and served by somebody."""
 
 
 class EndpointPolicy:
@@ -51,7 +53,7 @@ class EndpointPolicy:
         from langchain_openai import ChatOpenAI  # takes seconds to import, which a script's --help need not
 
         self.name = PREFIX + endpoint.model
-        self.config: AgentConfig = FULL
+        self.config: AgentConfig = COMPACT if endpoint.style == "compact" else FULL
         self._send_seed = endpoint.send_seed
         self._model = ChatOpenAI(
             model=endpoint.model,

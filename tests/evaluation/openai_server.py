@@ -62,6 +62,9 @@ class OpenAIServer:
         )
 
 
+COMPACT = re.compile(r"\d+ found : |none found|booked |refused : ")
+
+
 def with_artifacts(messages: list[BaseMessage]) -> list[BaseMessage]:
     """The tools' answers in ``full`` style with the artifacts that HTTP left behind, which the scripted model reads."""
     names = {
@@ -71,7 +74,7 @@ def with_artifacts(messages: list[BaseMessage]) -> list[BaseMessage]:
         for call in message.tool_calls
     }
     for message in messages:
-        if isinstance(message, ToolMessage):
+        if isinstance(message, ToolMessage) and not COMPACT.match(message.text):
             message.artifact = artifact_of(names[message.tool_call_id], message.text)
     return messages
 

@@ -56,6 +56,13 @@ async def test_a_model_behind_http_plays_as_it_plays_at_home():
     assert all("tools" in request or "router" in str(request["messages"][0]).lower() for request in server.requests)
 
 
+async def test_a_small_model_behind_http_is_prompted_in_its_compact_style():
+    with serve(OpenAIServer(ScriptedModel(placeholders=True))) as server:
+        remote = await play(endpoint_at(server.base_url, style="compact"), count=4)
+    assert {request["messages"][0]["content"] for request in server.requests} <= {"router", "hotel", "restaurant"}
+    assert all(score.outcome == "succeeded" for score in score_episodes(remote))
+
+
 async def test_tokens_and_cost_are_the_servers_count():
     with serve(scripted_server()) as server:
         episodes = await play(endpoint_at(server.base_url))

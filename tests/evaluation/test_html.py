@@ -3,7 +3,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from evaluation.charts import build_charts, format_number, thin, value_ticks
-from evaluation.html import MOST_FAILURES, RunView, refresh_curves, render_html, view_run, write_html
+from evaluation.html import MOST_FAILURES, RunView, compare_runs, refresh_curves, render_html, view_run, write_html
 from evaluation.report import build_report, score_episodes
 from evaluation.runner import plan_episodes
 from evaluation.runs import start_run
@@ -104,6 +104,25 @@ def test_a_stored_report_is_shown_with_the_configuration(tmp_path: Path):
         page = write_html(folder.report_html, [view_run(folder, "scripted")], "Evaluation").read_text()
     assert "grounded success" in page
     assert folder.started_with.revision[:12] in page
+
+
+def test_evaluations_and_training_are_compared_on_one_page(tmp_path: Path):
+    view = sample_view("scripted")
+    assert view.report is not None
+    for name in ("one", "two"):
+        with start_run(tmp_path / name, "run_eval", {"policy": name}, seed=7) as folder:
+            folder.append_episode(view.scored[1].episode)
+            folder.report_json.write_text(view.report.model_dump_json())
+    with start_run(tmp_path / "grpo", "run_train", {}, seed=7) as folder:
+        folder.log_metrics(1, {"train/reward": 1.0})
+    evaluations = {"ceiling": tmp_path / "one", "learned": tmp_path / "two"}
+    reports = compare_runs(tmp_path / "all.html", evaluations, "Quickstart", {"GRPO": tmp_path / "grpo"})
+    page = (tmp_path / "all.html").read_text()
+    assert list(reports) == ["ceiling", "learned"]
+    assert page.count("<figure") == 1
+    assert page.count('class="dialogue"') == 2
+    assert "<option>GRPO" not in page
+    Tags(page)
 
 
 def test_stages_of_a_metric_share_a_chart_and_known_metrics_lead():
