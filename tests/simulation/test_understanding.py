@@ -334,7 +334,7 @@ def test_a_language_models_replies_are_understood_and_none_is_called_false(
 _WORDS = st.sampled_from(
     sorted(
         word_set(
-            "acorn guest house the hotel is in north no not i find booked reference number: ABCD1234 01223353888 cb41da "
+            "acorn guest house the hotel is in north no not i find booked reference : ABCD1234 01223353888 cb41da "
             ", . ? ! available parking : yes 4 stars would you like what day how many people there are * - ( ) it"
         )
     )
