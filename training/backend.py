@@ -25,7 +25,7 @@ from art.utils.output_dirs import get_model_dir
 from training.asyncio_guard import asyncio_left_alone
 from training.packing import PackingReport, merge_prefixes
 from training.service import TorchConfig, TorchService
-from training.supervised import tokenise_history
+from training.supervised import IGNORED, tokenise_history
 
 with asyncio_left_alone():
     from art.local.backend import LocalBackend
@@ -202,12 +202,12 @@ def _sft_batch(trajectories: list[art.Trajectory], learning_rate: float, service
         for history in [trajectory, *trajectory.additional_histories]:
             row = tokenise_history(history.messages(), history.tools, service.tokenizer)
             ids = torch.tensor([row.ids])
-            labels = torch.where(torch.tensor([row.trained]), ids, -100)
+            labels = torch.where(torch.tensor([row.trained]), ids, IGNORED)
             tensors.append({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels})
     return SFTBatch(
         trajectory_tensors=tensors,
         learning_rate=learning_rate,
         num_trajectories=len(trajectories),
         num_tokens=sum(item["input_ids"].numel() for item in tensors),
-        num_trainable_tokens=sum(int((item["labels"] != -100).sum()) for item in tensors),
+        num_trainable_tokens=sum(int((item["labels"] != IGNORED).sum()) for item in tensors),
     )

@@ -40,14 +40,22 @@ def render_prompt(
     tokenizer: PreTrainedTokenizerBase, messages: Sequence[Message], tools: Sequence[ToolSchema] | None
 ) -> list[int]:
     """The token ids of a prompt that asks the assistant to speak next."""
+    return encode_messages(tokenizer, messages, tools, prompt=True)
+
+
+def encode_messages(
+    tokenizer: PreTrainedTokenizerBase, messages: Sequence[Message], tools: Sequence[ToolSchema] | None, *, prompt: bool
+) -> list[int]:
+    """The token ids of ``messages`` as the template writes them, with the opening of an answer if ``prompt``."""
     text = tokenizer.apply_chat_template(
         list(messages),  # pyright: ignore[reportArgumentType]
         tools=list(tools) if tools else None,  # pyright: ignore[reportArgumentType]
-        add_generation_prompt=True,
+        add_generation_prompt=prompt,
         tokenize=False,
     )
     assert isinstance(text, str)
     if isinstance(tokenizer, PreTrainedTokenizerFast):
+        # Three times as fast as going through ``BatchEncoding``, and rendering is on every call's path.
         return tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids
     return tokenizer.encode(text, add_special_tokens=False)
 

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from torch.optim import Optimizer
 from transformers import AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
+
+from training.optimizers import Optimizer
 
 MANIFEST = "manifest.json"
 OPTIMIZER = "optimizer.pt"

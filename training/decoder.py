@@ -11,6 +11,7 @@ pairs are stored side by side so that a rotation is one complex product.
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import DynamicCache, PreTrainedModel
@@ -39,6 +40,10 @@ class Decoder(Protocol):
 
     def restore(self, row: int, saved: object, length: int) -> None:
         """Make the first ``length`` positions of ``saved`` the beginning of ``row``."""
+        ...
+
+    def load(self, model: PreTrainedModel) -> None:
+        """Take the weights of ``model``, of the same sizes, and forget what was cached."""
         ...
 
 
@@ -94,18 +99,23 @@ class FusedDecoder:
         self._eps = float(config.rms_norm_eps)
         weight = _weight(model.get_input_embeddings())
         self._width, self._device, dtype = weight.shape[1], weight.device, weight.dtype
-        self._load(model)
+        self.load(model)
         theta = float(config.rope_parameters["rope_theta"])
         inverse = 1.0 / theta ** (torch.arange(0, self._head, 2, dtype=torch.float64) / self._head)
         angles = torch.arange(max_positions, dtype=torch.float64)[:, None] * inverse
         self._rotation = torch.polar(torch.ones_like(angles), angles).to(torch.complex64).to(self._device)
         shape = (len(self._layers), 2, rows, self._kv_heads, max_positions, self._head)
-        self._cache = torch.zeros(shape, dtype=dtype, device=self._device)
+        # Zeros, since what is masked out is multiplied by zero; NumPy's take up no memory until they are written.
+        self._cache = (
+            torch.from_numpy(np.zeros(shape, np.float32)).to(dtype)
+            if self._device.type == "cpu"
+            else torch.zeros(shape, dtype=dtype, device=self._device)
+        )
         self._positions = torch.arange(max_positions, device=self._device)
 
     @torch.no_grad()
-    def _load(self, model: PreTrainedModel) -> None:
-        """Take the weights out of ``model``: fuse, fold the gains, put rotary pairs side by side."""
+    def load(self, model: PreTrainedModel) -> None:
+        """See ``Decoder.load``: fuse, fold the gains, put rotary pairs side by side."""
         # A copy: the trainer changes its own in place.
         self._embedding, head = _weight(model.get_input_embeddings()).clone(), _weight(model.get_output_embeddings())
         order = torch.arange(self._head).view(2, -1).T.reshape(-1)
@@ -200,8 +210,13 @@ class HuggingFaceDecoder:
     def __init__(self, model: PreTrainedModel, rows: int, max_positions: int) -> None:
         self.vocabulary = int(model.config.vocab_size)
         self.max_positions = max_positions
-        self._model = model
         self._rows: list[DynamicCache | None] = [None] * rows
+        self.load(model)
+
+    def load(self, model: PreTrainedModel) -> None:
+        """See ``Decoder.load``; the model itself is used, not a copy."""
+        self._model = model
+        self._rows = [None] * len(self._rows)
 
     @torch.inference_mode()
     def extend(self, rows: range, ids: Tensor, starts: Tensor, last: Tensor) -> Tensor:

@@ -117,14 +117,9 @@ class PolicyEngine:
         self._waiting: deque[_Request] = deque()
         self._rows: list[_Request] = []
         self._task: asyncio.Task[None] | None = None
-        self._decoder: Decoder
-        self._prefixes: PrefixStore
-        self._adopt(model)
-
-    def _adopt(self, model: PreTrainedModel) -> None:
-        self._decoder = build_decoder(model, self.config.max_rows, self.config.max_positions)
+        self._decoder: Decoder = build_decoder(model, config.max_rows, config.max_positions)
         self._device = next(model.parameters()).device
-        self._prefixes = PrefixStore(self.config.prefix_tokens)
+        self._prefixes = PrefixStore(config.prefix_tokens)
 
     def update(self, model: PreTrainedModel, step: int) -> None:
         """Answer every later request with ``model``'s weights, copied now, under the number ``step``.
@@ -134,7 +129,8 @@ class PolicyEngine:
         """
         if self._rows or self._waiting:
             raise RuntimeError(f"{len(self._rows) + len(self._waiting)} requests are still running on step {self.step}")
-        self._adopt(model)
+        self._decoder.load(model)
+        self._prefixes = PrefixStore(self.config.prefix_tokens)
         self.step = step
 
     async def generate(self, prompt: Sequence[int], params: SamplingParams, step: int | None = None) -> Completion:

@@ -7,7 +7,7 @@ of the positions. Leaves packing to ``packing`` and ART, files to ``checkpoints`
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from art import dev
@@ -15,8 +15,10 @@ from art.loss import Loss, loss_fn
 from art.preprocessing.inputs import TrainInputs
 from art.preprocessing.pack import PackedTensors
 from torch import Tensor, nn
-from torch.optim import Optimizer
 from transformers import PreTrainedModel
+
+from training.optimizers import Optimizer, OptimizerConfig
+from training.supervised import unembed
 
 PER_TOKEN = ("tokens", "group_ids", "parent_ids", "input_pos", "assistant_mask", "logprobs", "advantages", "weights")
 SMOOTHING = 1e-12
@@ -31,15 +33,7 @@ class LearnerConfig:
     minibatches: int = 1
     """Optimiser steps per call; more than one goes off-policy within the call."""
     max_grad_norm: float = 1.0
-    adam_betas: tuple[float, float] = (0.9, 0.95)
-    weight_decay: float = 0.0
-
-
-def build_optimizer(model: PreTrainedModel, config: LearnerConfig) -> torch.optim.AdamW:
-    """AdamW over all weights; the learning rate is set at each step."""
-    return torch.optim.AdamW(
-        model.parameters(), lr=0.0, betas=config.adam_betas, weight_decay=config.weight_decay, foreach=True
-    )
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
 
 
 def learn(
@@ -61,9 +55,7 @@ def learn(
     lengths = row_lengths(packed)
     model.train()
     for chosen in _minibatches(len(lengths), config.minibatches):
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate
-        optimizer.zero_grad(set_to_none=True)
+        optimizer.zero_grad()
         trained = int(packed["assistant_mask"][chosen].sum())
         tally = _Tally(padded=0, real=int(lengths[chosen].sum()))
         for rows in _batches(chosen, lengths, config.batch_tokens):
@@ -80,7 +72,7 @@ def learn(
             raise FloatingPointError(
                 "the gradient is not finite: lower the learning rate, or look at the log-probabilities"
             )
-        optimizer.step()
+        optimizer.step(learning_rate)
         yield {**tally.metrics(), "loss/grad_norm": norm.item(), "loss/learning_rate": learning_rate}
     model.eval()
 
@@ -122,12 +114,6 @@ def _logprobs(model: PreTrainedModel, inputs: TrainInputs) -> tuple[Tensor, Tens
     zeros = torch.zeros(tokens.shape, dtype=picked.dtype, device=tokens.device)
     place = nn.functional.pad(trained, (0, 1))
     return zeros.masked_scatter(place, picked), zeros.masked_scatter(place, entropy)
-
-
-def unembed(model: PreTrainedModel, hidden: Tensor) -> Tensor:
-    """Logits of hidden states (... x width)."""
-    head: nn.Module = model.get_output_embeddings()  # pyright: ignore[reportAssignmentType]
-    return head(hidden)
 
 
 @dataclass

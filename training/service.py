@@ -20,8 +20,10 @@ from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from training.checkpoints import latest_checkpoint, load_model, load_optimizer, save_checkpoint
 from training.endpoint import PolicyEndpoint
 from training.engine import EngineConfig, PolicyEngine
-from training.learner import LearnerConfig, build_optimizer, learn, unembed
+from training.learner import LearnerConfig, learn
+from training.optimizers import build_optimizer
 from training.server import RunningServer, start_server
+from training.supervised import IGNORED, Row, like_lengths, supervised_loss
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class TorchService:
         self._latest_step, source = latest or (0, Path(base_model))
         self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(base_model)
         self.model: PreTrainedModel = load_model(source, config.device)
-        self.optimizer = build_optimizer(self.model, config.learner)
+        self.optimizer = build_optimizer(self.model, config.learner.optimizer)
         if latest is None:
             save_checkpoint(output_dir, 0, self.model, self.tokenizer, optimizer=None)
         else:
@@ -123,24 +125,22 @@ class TorchService:
 
     def _supervised_step(self, batch: SFTBatch) -> dict[str, float]:
         self.model.train()
-        for group in self.optimizer.param_groups:
-            group["lr"] = batch.learning_rate
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad()
+        rows = [
+            Row(tuple(tensors["input_ids"][0].tolist()), tuple((tensors["labels"][0] != IGNORED).tolist()))
+            for tensors in batch.trajectory_tensors
+        ]
         total = 0.0
-        for tensors in batch.trajectory_tensors:
-            ids, labels = (tensors[name].to(self.config.device) for name in ("input_ids", "labels"))
-            hidden = self.model.base_model(input_ids=ids).last_hidden_state[:, :-1]
-            trained = labels[:, 1:] != -100
-            logits = unembed(self.model, hidden[trained])
-            loss = nn.functional.cross_entropy(logits.float(), labels[:, 1:][trained], reduction="sum")
+        for group in like_lengths(rows, self.config.learner.batch_tokens):
+            loss = supervised_loss(self.model, group)
             (loss / max(batch.num_trainable_tokens, 1)).backward()
             total += loss.item()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.learner.max_grad_norm)
-        self.optimizer.step()
+        self.optimizer.step(batch.learning_rate)
         self.model.eval()
         return {
             "loss/train": total / max(batch.num_trainable_tokens, 1),
-            "loss/grad_norm": norm.item(),
+            "loss/grad_norm": float(norm),
             "loss/learning_rate": batch.learning_rate,
         }
 

@@ -11,7 +11,8 @@ from art.preprocessing.tokenize import TokenizedResult, tokenize_trajectory_grou
 
 from tests.training.policies import play_dialogue, registered, target_of
 from training.capture import capture
-from training.learner import LearnerConfig, build_optimizer, learn
+from training.learner import LearnerConfig, learn
+from training.optimizers import OptimizerConfig, build_optimizer
 from training.packing import merge_prefixes
 from training.policy_model import ChatSettings
 
@@ -47,7 +48,7 @@ def _pack(results: list[TokenizedResult]) -> PackedTensors:
 
 def _gradient(model, packed: PackedTensors, **config: object) -> tuple[dict[str, float], list[torch.Tensor]]:
     """The metrics of one step and its clipped gradient."""
-    optimizer = build_optimizer(model, LearnerConfig())
+    optimizer = build_optimizer(model, OptimizerConfig())
     (metrics,) = learn(
         model,
         optimizer,

@@ -1,0 +1,37 @@
+"""Step 1 of 4: let a teacher play dialogues to learn from: ``uv run collect_sft.py``."""
+
+import os
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
+
+import tyro
+
+from agents.config import COMPACT, FULL
+from db.errors import InputError
+from evaluation.commands import exit_codes
+from simulation.endpoint import PREFIX, open_endpoint
+from simulation.policies import Policy, ScriptedPolicy
+from training.stages import CollectConfig, quiet
+
+
+def open_teacher(config: CollectConfig, api_key: str | None) -> AbstractAsyncContextManager[Policy]:
+    """The policy that ``--teacher`` names."""
+    if config.teacher == "scripted":
+        return nullcontext(ScriptedPolicy(COMPACT if config.profile == "cpu" else FULL))
+    if config.teacher.startswith(PREFIX):
+        return open_endpoint(config.endpoint, api_key)
+    raise InputError(f"--teacher {config.teacher} is unknown: give scripted or endpoint:MODEL")
+
+
+def main() -> None:
+    config = tyro.cli(CollectConfig)
+    quiet()
+    with exit_codes():
+        from training.collect import collect  # brings ART, which --help does not need
+
+        done = collect(config, partial(open_teacher, config, os.environ.get("OPENAI_API_KEY")))
+    print(f"{done.kept} of {done.played} dialogues kept: {done.path}")
+
+
+if __name__ == "__main__":
+    main()

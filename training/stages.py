@@ -1,0 +1,191 @@
+"""The stages of a run: what each script is told, and where it puts what it makes.
+
+``runs/RUN/collect`` -> ``runs/RUN/sft`` -> ``runs/RUN/grpo``, each a run folder; evaluations lie beside them. Light on
+purpose: ``--help`` and bad input must not wait for torch or ART.
+"""
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import JsonValue
+
+from db.errors import InputError
+from evaluation.runner import DEFAULT_CONCURRENCY
+from simulation.endpoint import PREFIX, EndpointConfig
+from simulation.wordings import Wordings
+
+SFT_FILE = "sft.jsonl"
+PROJECT, MODEL_NAME = "concierge", "policy"
+"""ART's names for what is trained; its folders are called so."""
+MAX_TOKENS = 64
+"""Longest completion of the small policy."""
+Profile = Literal["cpu", "gpu"]
+Stage = Literal["collect", "sft", "grpo"]
+
+QUIET = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # ART's litellm fetches a price list at import otherwise
+    "TOKENIZERS_PARALLELISM": "false",
+    "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin between tiny kernels take the cores from the simulator
+    "KMP_BLOCKTIME": "0",
+    "WANDB_MODE": "disabled",
+    "WANDB_SILENT": "true",
+}
+
+
+def quiet() -> None:
+    """What scripts set before heavy imports, unless the user has set it otherwise."""
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+
+
+def stage_folder(run: str, stage: Stage) -> Path:
+    """``runs/RUN/STAGE``.
+
+    :raises InputError: ``run`` is no plain folder name.
+    """
+    if not run or "/" in run or run.startswith("."):
+        raise InputError(f"--run {run!r} is no folder name: use letters, digits, - and _")
+    return Path("runs") / run / stage
+
+
+@dataclass(frozen=True)
+class CollectConfig:
+    """Let a teacher play the sft goals and keep the dialogues worth learning from.
+
+    They land in runs/RUN/collect. The same command goes on where it was interrupted.
+    """
+
+    run: str = "demo"
+    """Name of the run."""
+    profile: Profile = "cpu"
+    """``cpu`` collects in the compact style of the small model, ``gpu`` in full prompts for a large one."""
+    seed: int = 0
+    """Decides goals, users and references."""
+    dialogues: int = 4000
+    """How many dialogues the teacher plays."""
+    teacher: str = "scripted"
+    """``scripted``, or ``endpoint:MODEL`` with a key in OPENAI_API_KEY."""
+    base_url: str = "https://api.openai.com/v1"
+    """The server of ``endpoint:MODEL``."""
+    wordings: Wordings = "train"
+    """Which of the user's sentences: those held out are for evaluation."""
+    minimum_reward: float = 0.0
+    """Dialogues that end below it are not learned from."""
+    concurrency: int = DEFAULT_CONCURRENCY
+    """Dialogues in progress at once; changes speed, not what is collected."""
+
+    @property
+    def folder(self) -> Path:
+        return stage_folder(self.run, "collect")
+
+    @property
+    def endpoint(self) -> EndpointConfig:
+        """The teacher's endpoint, when it is one."""
+        return EndpointConfig(self.teacher.removeprefix(PREFIX), self.base_url, temperature=0.0)
+
+    def identity(self) -> dict[str, JsonValue]:
+        """What has to agree for two starts to be the same collection, beside the seed."""
+        return {
+            "profile": self.profile,
+            "dialogues": self.dialogues,
+            "teacher": self.teacher,
+            "wordings": self.wordings,
+            "minimum_reward": self.minimum_reward,
+        }
+
+
+@dataclass(frozen=True)
+class SftConfig:
+    """Teach the policy the collected dialogues.
+
+    Weights and metrics land in runs/RUN/sft. The same command goes on where it was interrupted.
+    """
+
+    run: str = "demo"
+    """Name of the run."""
+    profile: Profile = "cpu"
+    """``cpu`` trains a small model from nothing, ``gpu`` a LoRA adapter of Qwen2.5-14B-Instruct."""
+    seed: int = 0
+    """Decides the initial weights and the order of the dialogues."""
+    epochs: float = 2.0
+    """Passes over the dialogues; may be a fraction."""
+    batch_dialogues: int = 4
+    """Dialogues in one optimiser step."""
+    learning_rate: float = 3e-3
+    """After warm-up; falls linearly to zero."""
+    warmup_steps: int = 30
+    chunk_batches: int = 100
+    """Optimiser steps between checkpoints."""
+    threads: int = 0
+    """Torch's threads; 0 leaves the choice to torch."""
+
+    def identity(self) -> dict[str, JsonValue]:
+        """What has to agree for two starts to be the same training, beside the seed."""
+        return {
+            "profile": self.profile,
+            "epochs": self.epochs,
+            "batch_dialogues": self.batch_dialogues,
+            "learning_rate": self.learning_rate,
+            "warmup_steps": self.warmup_steps,
+            "chunk_batches": self.chunk_batches,
+        }
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Improve the policy by GRPO: groups of dialogues of one goal, a reward of -1 per exchange, +80 or -40 at the end.
+
+    Weights, metrics, rollouts and the report land in runs/RUN/grpo. The same command goes on where it was interrupted.
+    """
+
+    run: str = "demo"
+    """Name of the run."""
+    profile: Profile = "cpu"
+    """Where it trains."""
+    seed: int = 0
+    """Decides goals, users and sampling."""
+    steps: int = 60
+    """Updates in all."""
+    goals: int = 4000
+    """Goals of the train split to draw from."""
+    goals_per_step: int = 16
+    """Groups per update."""
+    group_size: int = 8
+    """Dialogues of one goal."""
+    learning_rate: float = 3e-4
+    """At the first update; falls linearly to a tenth."""
+    warmup_steps: int = 0
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    minibatches: int = 1
+    """Optimiser steps per update."""
+    temperature: float = 1.0
+    """Of sampling."""
+    loss: Literal["cispo", "ppo"] = "cispo"
+    kl_coef: float = 0.0
+    """Weight of the penalty for leaving the SFT policy."""
+    credit: Literal["outcome"] = "outcome"
+    """How a dialogue's advantage is spread over its tokens."""
+    wordings: Wordings = "train"
+    """Which of the user's sentences: those held out are for evaluation."""
+    threads: int = 0
+    """Torch's threads; 0 leaves the choice to torch."""
+
+    def identity(self) -> dict[str, JsonValue]:
+        """What has to agree for two starts to be the same training, beside the seed."""
+        same = asdict(self)
+        for name in ("run", "seed", "threads"):
+            del same[name]
+        return same
+
+
+def collected(run: str) -> Path:
+    """The dialogues of a run's collection.
+
+    :raises InputError: there are none.
+    """
+    path = stage_folder(run, "collect") / SFT_FILE
+    if not path.exists():
+        raise InputError(f"no dialogues at {path}: run collect_sft.py --run {run} first")
+    return path

@@ -1,0 +1,107 @@
+"""GRPO on the policy that SFT left: goals of the train split, rollouts through the graph, ART's update.
+
+Owns ``run_train.py``'s stage: where it starts, its run folder, the report that is refreshed while it trains. The loop
+is ``grpo``'s.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import art
+import torch
+
+from agents.config import COMPACT
+from db.world import WorldFactory
+from evaluation.html import refresh_curves
+from evaluation.runs import RunFolder, start_run
+from simulation.agenda_user import AgendaUser
+from simulation.goals import sample_goals
+from simulation.records import Episode
+from training.backend import TorchBackend
+from training.grpo import GrpoConfig, GrpoTask, train_grpo
+from training.learner import LearnerConfig
+from training.optimizers import OptimizerConfig
+from training.policies import art_dir, device_of, find_checkpoint, model_dir
+from training.service import TorchConfig
+from training.sft import Trained
+from training.stages import MAX_TOKENS, MODEL_NAME, PROJECT, TrainConfig, stage_folder
+
+COMMAND = "run_train"
+REFRESH_S = 10.0
+"""Seconds between two writings of the report."""
+
+
+def train(config: TrainConfig) -> Trained:
+    """Train up to ``config.steps`` updates.
+
+    :raises InputError: there is no SFT policy, no machine, or the folder holds another run.
+    """
+    device = device_of(config.profile)
+    start = find_checkpoint("sft", config.run)
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    identity = config.identity()
+    with start_run(stage_folder(config.run, "grpo"), COMMAND, identity, config.seed) as folder:
+        return asyncio.run(_train(config, device, start, folder))
+
+
+def grpo_config(config: TrainConfig) -> GrpoConfig:
+    """The loop's settings from the script's."""
+    return GrpoConfig(
+        steps=config.steps,
+        goals_per_step=config.goals_per_step,
+        group_size=config.group_size,
+        learning_rate=config.learning_rate,
+        warmup_steps=config.warmup_steps,
+        temperature=config.temperature,
+        max_tokens=MAX_TOKENS,
+        loss=config.loss,
+        kl_coef=config.kl_coef,
+        credit=config.credit,
+        seed=config.seed,
+    )
+
+
+async def _train(config: TrainConfig, device: str, start: Path, folder: RunFolder) -> Trained:
+    learner = LearnerConfig(optimizer=OptimizerConfig(kind=config.optimizer), minibatches=config.minibatches)
+    backend = TorchBackend(art_dir(config.run, "grpo"), TorchConfig(device=device, learner=learner, serve=False))
+    model = art.TrainableModel(name=MODEL_NAME, project=PROJECT, base_model=str(start), report_metrics=[])
+    await model.register(backend)
+    task = GrpoTask(
+        goals=sample_goals("train", config.goals, config.seed),
+        make_user=lambda goal, seed: AgendaUser(goal, seed, wordings=config.wordings),
+        worlds=WorldFactory(),
+        agent=COMPACT,
+    )
+    watch = _Watch(folder)
+    step = await train_grpo(
+        grpo_config(config), backend, model, task, on_step=watch.on_step, on_episode=watch.on_episode
+    )
+    watch.refresh()
+    await backend.close()
+    return Trained(model_dir(config.run, "grpo") / "checkpoints" / f"{step:04d}", step, watch.last)
+
+
+class _Watch:
+    """Writes metrics and episodes down, and the report now and then."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.last: dict[str, float] = {}
+        self._folder = folder
+        self._written = 0.0
+
+    def on_step(self, step: int, metrics: Mapping[str, float]) -> None:
+        self.last = dict(metrics)
+        self._folder.log_metrics(step, metrics)
+        if time.monotonic() - self._written > REFRESH_S:
+            self.refresh()
+
+    def on_episode(self, step: int, episode: Episode) -> None:
+        """Rollouts are kept under the step they were sampled at."""
+        self._folder.append_episode(episode.model_copy(update={"id": f"{step}/{episode.id}"}))
+
+    def refresh(self) -> None:
+        refresh_curves(self._folder, "GRPO")
+        self._written = time.monotonic()
