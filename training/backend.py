@@ -7,9 +7,7 @@ tokenisation, which in ART needs Unsloth. The names it overrides are private in 
 """
 
 import math
-import random
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 import art
@@ -17,13 +15,14 @@ import torch
 from art import TrainableModel, dev
 from art.backend import AnyTrainableModel
 from art.metrics_taxonomy import build_training_summary_metrics, summarize_trajectory_groups
-from art.preprocessing.pack import PackedTensors, packed_tensors_from_tokenized_results
-from art.preprocessing.tokenize import SFTBatch, tokenize_trajectory_groups
+from art.preprocessing.pack import PackedTensors
+from art.preprocessing.tokenize import SFTBatch
 from art.types import TrainConfig, TrainSFTConfig
 from art.utils.output_dirs import get_model_dir
 
 from training.asyncio_guard import asyncio_left_alone
-from training.packing import PackingReport, merge_prefixes
+from training.credit import TOOL_SCHEMA_FORMAT, Credit, credit_groups
+from training.packing import PackingReport, merge_prefixes, pack
 from training.service import TorchConfig, TorchService
 from training.supervised import IGNORED, tokenise_history
 
@@ -46,8 +45,10 @@ class TorchBackend(LocalBackend):
         self.config = config or TorchConfig()
         self.packing: PackingReport | None = None
         """What merging prefixes saved at the last step."""
+        self.credit: Credit = "outcome"
+        """How the next update spreads a trajectory's advantage over its calls."""
         self._packed_sequence_length_requires_chunk_alignment = False
-        self._default_chat_template_tool_schema_format = "vllm_openai"
+        self._default_chat_template_tool_schema_format = TOOL_SCHEMA_FORMAT
 
     def service(self, model: AnyTrainableModel) -> TorchService:
         """The service of a registered model; opens it at first."""
@@ -73,36 +74,21 @@ class TorchBackend(LocalBackend):
         packed_sequence_length: int | None,
         logprob_calculation_chunk_size: int,
     ) -> PackedTensors | None:
-        """Tokenise as ART does, merge shared prefixes, pack one row per merged history, as long as the longest."""
-        tokenizer = self.service(model).tokenizer
+        """Tokenise as ART does, spread the credit, merge shared prefixes, pack one row per merged history."""
+        service = self.service(model)
         _require_logprobs(trajectory_groups)
-        results = list(
-            tokenize_trajectory_groups(
-                tokenizer,
-                trajectory_groups,
-                allow_training_without_logprobs,
-                scale_rewards,
-                shuffle_group_trajectories=False,
-                chat_template_tool_schema_format=self._default_chat_template_tool_schema_format,
-            )
+        calls = credit_groups(
+            trajectory_groups,
+            service.tokenizer,
+            credit=self.credit,
+            scale_rewards=scale_rewards,
+            allow_training_without_logprobs=allow_training_without_logprobs,
         )
-        limit = packed_sequence_length or self.config.engine.max_positions
-        overlong = sum(len(result.token_ids) > limit for result in results)
-        results = [result for result in results if len(result.token_ids) <= limit]
-        if not results:
+        rows, self.packing = merge_prefixes(calls, packed_sequence_length or self.config.engine.max_positions)
+        if not rows:
             return None
-        rows, self.packing = merge_prefixes(results, overlong)
-        pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
-        assert isinstance(pad, int)
-        with _own_randomness(f"{model.name}-{self.service(model).step}"):
-            return packed_tensors_from_tokenized_results(
-                rows,
-                max(len(row.token_ids) for row in rows),
-                pad_token_id=pad,
-                truncate_long_results=False,
-                advantage_balance=advantage_balance,
-                pack_results=False,
-            )
+        pad = service.tokenizer.pad_token_id
+        return pack(rows, pad if isinstance(pad, int) else 0, f"{model.name}-{service.step}", advantage_balance)
 
     async def _train_model(
         self,
@@ -162,17 +148,6 @@ class TorchBackend(LocalBackend):
                 "data/step_trainer_tokens": float(sum(batch.num_trainable_tokens for batch in batches)),
                 "data/step_num_gradient_steps": float(len(batches)),
             }
-
-
-@contextmanager
-def _own_randomness(seed: str) -> Iterator[None]:
-    """ART shuffles rows with the global generator: a step repeated after a kill must shuffle them the same way."""
-    state = random.getstate()
-    random.seed(seed)
-    try:
-        yield
-    finally:
-        random.setstate(state)
 
 
 def _require_logprobs(groups: Iterable[art.TrajectoryGroup]) -> None:

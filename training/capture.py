@@ -21,7 +21,7 @@ import art
 import httpx
 from art.langgraph import init_chat_model, wrap_rollout
 from art.langgraph.llm_wrapper import CURRENT_CONFIG, LoggingLLM
-from art.preprocessing.tokenize import tokenize_trajectory
+from art.preprocessing.tokenize import TokenizedResult
 from art.trajectories import History
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage
@@ -34,11 +34,9 @@ from transformers import PreTrainedTokenizerBase
 
 from simulation.faults import InfrastructureError
 from training.chat import Message, ToolSchema, langchain_messages
+from training.credit import ProvedTrajectory, tokenise_call
 from training.endpoint import ChatAnswer, PolicyEndpoint
 from training.policy_model import ChatSettings, PolicyChatModel, as_messages
-
-TOOL_SCHEMA_FORMAT = "vllm_openai"
-"""Defect 3: the order of a tool schema's fields in which servers render it."""
 
 LITTER = Path(".art/langgraph")
 """Defect 11: where ART would log each call, in the working directory."""
@@ -161,7 +159,7 @@ class CaptureTarget:
 class Captured(Generic[T]):
     """What a rollout did: its trace, its value, and why it failed if it did."""
 
-    trajectory: art.Trajectory
+    trajectory: ProvedTrajectory
     """All calls made, also when the rollout raised (defect 8); trust it for training only if ``error`` is ``None``."""
     calls: list[RecordedCall]
     value: T | None
@@ -183,7 +181,7 @@ async def capture(
     # Defect 5: ART leaves the name of the step at which the model was registered.
     target.model.inference_model_name = target.model.get_inference_name(step)
 
-    async def fn() -> art.Trajectory:
+    async def fn() -> ProvedTrajectory:
         nonlocal value, error
         CURRENT_CONFIG.get()["logger"] = recorder
         logging = init_chat_model()
@@ -194,15 +192,16 @@ async def capture(
             value = await play(RecordedChatModel(logging))
         except Exception as raised:
             error = raised
-        return art.Trajectory()
+        return ProvedTrajectory()
 
     if target.endpoint is not None:
         target.endpoint.open_session(session)
     try:
         with sweep_litter():
-            trajectory: art.Trajectory = await wrap_rollout(target.model, fn)()
+            trajectory = await wrap_rollout(target.model, fn)()
     finally:
         answers = target.endpoint.close_session(session) if target.endpoint is not None else None
+    assert isinstance(trajectory, ProvedTrajectory)
     histories = [build_history(call) for call in recorder.calls]
     if histories:
         trajectory.messages_and_choices = histories[0].messages_and_choices
@@ -268,12 +267,12 @@ def build_history(call: RecordedCall) -> History:
 
 
 def verify(
-    trajectory: art.Trajectory,
+    trajectory: ProvedTrajectory,
     recorder: Recorder,
     answers: list[ChatAnswer] | None,
     tokenizer: PreTrainedTokenizerBase,
 ) -> None:
-    """Prove that ``trajectory`` holds exactly what was sampled.
+    """Prove that ``trajectory`` holds exactly what was sampled; it keeps the tokens for the trainer.
 
     Raises:
         CaptureError: Naming the first disagreement.
@@ -281,29 +280,35 @@ def verify(
     if recorder.errors:
         raise CaptureError(recorder.errors[0])
     calls = recorder.calls
-    if answers is not None and [call.id for call in calls] != [answer.id for answer in answers]:
+    by_id = {answer.id: answer for answer in answers or ()}
+    if answers is not None and (len(answers) != len(calls) or by_id.keys() != {call.id for call in calls}):
         raise CaptureError(f"{len(calls)} completions were recorded, but the server answered {len(answers)}")
     first = History.model_construct(messages_and_choices=trajectory.messages_and_choices, tools=trajectory.tools)
     histories = [first, *trajectory.additional_histories] if calls else []
+    results = []
     for index, (call, history) in enumerate(zip(calls, histories, strict=True)):
         try:
-            result = tokenize_trajectory(
-                tokenizer, None, history, 0.0, False, trajectory, chat_template_tool_schema_format=TOOL_SCHEMA_FORMAT
-            )
+            result = tokenise_call(history, trajectory, tokenizer)
         except (ValueError, AssertionError, KeyError) as error:
             raise CaptureError(f"call {index + 1} ({call.node or 'unnamed'}) does not tokenise: {error}") from error
         if result is None:
             raise CaptureError(f"call {index + 1} has nothing to train on")
-        prompt_tokens = len(result.token_ids) - len(call.token_ids)
-        expected = [*result.token_ids[:prompt_tokens], *call.token_ids]
-        if answers is not None:
-            expected = [*answers[index].completion.prompt_ids, *answers[index].completion.token_ids]
-        if call.prompt_tokens not in (-1, prompt_tokens) or result.token_ids != expected:
-            raise CaptureError(
-                f"call {index + 1} ({call.node or 'unnamed'}) tokenises to {len(result.token_ids)} tokens, "
-                f"the server saw {call.prompt_tokens} + {len(call.token_ids)}"
-            )
-        if result.assistant_mask != [0] * prompt_tokens + [1] * len(call.token_ids):
-            raise CaptureError(f"call {index + 1}: the trained tokens are not the sampled tokens")
-        if result.logprobs[prompt_tokens:] != call.logprobs:
-            raise CaptureError(f"call {index + 1}: log-probabilities stand at the wrong tokens")
+        _compare(f"call {index + 1} ({call.node or 'unnamed'})", call, result, by_id.get(call.id))
+        results.append(result)
+    trajectory.prove(results, [call.node for call in calls])
+
+
+def _compare(name: str, call: RecordedCall, result: TokenizedResult, answer: ChatAnswer | None) -> None:
+    prompt_tokens = len(result.token_ids) - len(call.token_ids)
+    expected = [*result.token_ids[:prompt_tokens], *call.token_ids]
+    if answer is not None:
+        expected = [*answer.completion.prompt_ids, *answer.completion.token_ids]
+    if call.prompt_tokens not in (-1, prompt_tokens) or result.token_ids != expected:
+        raise CaptureError(
+            f"{name} tokenises to {len(result.token_ids)} tokens, "
+            f"the server saw {call.prompt_tokens} + {len(call.token_ids)}"
+        )
+    if result.assistant_mask != [0] * prompt_tokens + [1] * len(call.token_ids):
+        raise CaptureError(f"{name}: the trained tokens are not the sampled tokens")
+    if result.logprobs[prompt_tokens:] != call.logprobs:
+        raise CaptureError(f"{name}: log-probabilities stand at the wrong tokens")

@@ -6,6 +6,7 @@ step ``n``, so that a killed run goes on where it was and repeats no finished st
 """
 
 import asyncio
+import gc
 import hashlib
 import logging
 import random
@@ -24,6 +25,7 @@ from simulation.records import Episode, Goal
 from training.backend import TorchBackend
 from training.capture import CaptureTarget
 from training.checkpoints import prune_checkpoints
+from training.credit import Credit
 from training.policy_model import ChatSettings
 from training.rollouts import MakeUser, Rollout, RolloutPlan, RolloutSettings, rollout
 
@@ -68,8 +70,8 @@ class GrpoConfig:
     """Weight of the KL penalty to the first checkpoint; 0 turns it off."""
     scale_rewards: bool = True
     """Divide advantages by the group's standard deviation."""
-    credit: Literal["outcome"] = "outcome"
-    """How a trajectory's advantage is spread: ``outcome`` gives every sampled token the same."""
+    credit: Credit = "outcome"
+    """How a trajectory's advantage is spread over its calls (``training.credit``)."""
     resample_rounds: int = 1
     """How often groups whose rewards tie are replaced by fresh goals within a step."""
     keep_every: int = 10
@@ -119,6 +121,9 @@ async def train_grpo(
     service = backend.service(model)
     target = CaptureTarget(model, service.tokenizer, service.endpoint)
     failures = 0
+    # What is alive now stays alive: without this the collector walks all of torch and ART every few hundred dialogues.
+    gc.collect()
+    gc.freeze()
     with tqdm(total=config.steps, initial=service.step, desc="grpo", unit="step", disable=not progress) as bar:
         while service.step < config.steps:
             step = service.step
@@ -214,6 +219,7 @@ async def _update(
     if not sampled.groups:
         await backend.service(model).skip()
         return {"train/skipped": 1.0}
+    backend.credit = config.credit
     result = await backend.train(
         model,
         sampled.groups,

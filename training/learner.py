@@ -22,6 +22,8 @@ from training.supervised import unembed
 
 PER_TOKEN = ("tokens", "group_ids", "parent_ids", "input_pos", "assistant_mask", "logprobs", "advantages", "weights")
 SMOOTHING = 1e-12
+LIKE, LIKE_TOKENS = 0.7, 8
+"""A row goes into a batch if it has at least ``LIKE`` times the longest row's tokens, less ``LIKE_TOKENS``."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,13 @@ def _minibatches(rows: int, count: int) -> Iterator[Tensor]:
 
 
 def _batches(rows: Tensor, lengths: Tensor, tokens: int) -> Iterator[Tensor]:
+    """Rows of like length: what is padding in a batch stays below a fifth or so, unless the batch is tiny."""
     ordered = rows[lengths[rows].argsort(descending=True, stable=True)]
     start = 0
     while start < len(ordered):
-        size = max(1, tokens // int(lengths[ordered[start]]))
+        longest = int(lengths[ordered[start]])
+        like = int((lengths[ordered[start:]] >= longest * LIKE - LIKE_TOKENS).sum())
+        size = max(1, min(like, tokens // longest))
         yield ordered[start : start + size]
         start += size
 

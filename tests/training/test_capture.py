@@ -16,6 +16,7 @@ from tests.training.dialogue import EXPERT, ROUTER, TOOLS, USER_TURNS
 from tests.training.policies import play_dialogue, registered, target_of
 from training.capture import CaptureError, Recorder, build_history, capture, verify
 from training.chat import render_prompt
+from training.credit import ProvedTrajectory
 from training.policy_model import ChatSettings
 from training.service import TorchConfig
 from training.supervised import tokenise_history
@@ -156,7 +157,7 @@ async def test_defect_7_answers_without_logprobs_are_an_error_that_says_so(learn
     recorder.log("call", {"input": [HumanMessage("hi")], "output": AIMessage("hello"), "tools": None})
     async with registered(learned_dir, tmp_path) as (_, _, service):
         with pytest.raises(CaptureError, match=r"call 1: the server sent no log-probabilities.*logprobs=true"):
-            verify(art.Trajectory(), recorder, None, service.tokenizer)
+            verify(ProvedTrajectory(), recorder, None, service.tokenizer)
 
 
 async def test_defect_8_the_calls_made_before_a_failure_are_kept(learned_dir, tmp_path):
@@ -240,7 +241,7 @@ async def test_a_history_that_tokenises_otherwise_is_a_capture_error(learned_dir
         messages = [*recorder.calls[0].messages[:-1], {"role": "user", "content": "none | the south then ."}]
         recorder.calls[0] = replace(recorder.calls[0], messages=messages)
         first, *more = [build_history(call) for call in recorder.calls]
-        tampered = art.Trajectory(
+        tampered = ProvedTrajectory(
             messages_and_choices=first.messages_and_choices, tools=first.tools, additional_histories=more
         )
         with pytest.raises(CaptureError, match=r"call 1 \(router\) tokenises to"):
