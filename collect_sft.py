@@ -7,9 +7,8 @@ from functools import partial
 import tyro
 
 from agents.config import COMPACT, FULL
-from db.errors import InputError
 from evaluation.commands import exit_codes
-from simulation.endpoint import PREFIX, open_endpoint
+from simulation.endpoint import open_endpoint
 from simulation.policies import Policy, ScriptedPolicy
 from training.stages import CollectConfig, quiet
 
@@ -18,15 +17,14 @@ def open_teacher(config: CollectConfig, api_key: str | None) -> AbstractAsyncCon
     """The policy that ``--teacher`` names."""
     if config.teacher == "scripted":
         return nullcontext(ScriptedPolicy(COMPACT if config.profile == "cpu" else FULL))
-    if config.teacher.startswith(PREFIX):
-        return open_endpoint(config.endpoint, api_key)
-    raise InputError(f"--teacher {config.teacher} is unknown: give scripted or endpoint:MODEL")
+    return open_endpoint(config.endpoint, api_key)
 
 
 def main() -> None:
     config = tyro.cli(CollectConfig)
     quiet()
     with exit_codes():
+        config.check()
         from training.collect import collect  # brings ART, which --help does not need
 
         done = collect(config, partial(open_teacher, config, os.environ.get("OPENAI_API_KEY")))

@@ -29,7 +29,7 @@ def open_policy(config: EvalConfig, api_key: str | None) -> "AbstractAsyncContex
     quiet()
     from training import policies
 
-    return policies.open_policy(config.policy_name, config.profile, config.seed)
+    return policies.open_policy(config.policy_name, config.profile, config.seed, config.run)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

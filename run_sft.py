@@ -10,6 +10,7 @@ def main() -> None:
     config = tyro.cli(SftConfig)
     quiet()
     with exit_codes():
+        config.check()
         from training.sft import train_sft  # brings torch and ART, which --help does not need
 
         done = train_sft(config)

@@ -10,6 +10,7 @@ def main() -> None:
     config = tyro.cli(TrainConfig)
     quiet()
     with exit_codes():
+        config.check()
         from training.train import train  # brings torch and ART, which --help does not need
 
         done = train(config)

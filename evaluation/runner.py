@@ -8,6 +8,7 @@ whether it succeeded, is the caller's.
 """
 
 import asyncio
+import gc
 import hashlib
 import sys
 from collections import Counter
@@ -118,6 +119,7 @@ async def play_many(
     :raises InputError: infrastructure breaks everything.
     """
     finished, todo = open_plans(plans, folder)
+    gc.freeze()  # what is loaded by now stays: walking it at each full collection stops all dialogues for a second
     bar = Progress(len(plans), list(finished.values()), label, success, progress)
     waiting = iter(todo)
 

@@ -14,15 +14,10 @@ import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
+from training.manifest import MANIFEST, checkpoint_dir
 from training.optimizers import Optimizer
 
-MANIFEST = "manifest.json"
 OPTIMIZER = "optimizer.pt"
-
-
-def checkpoint_dir(output_dir: Path, step: int) -> Path:
-    """Where the checkpoint of ``step`` lies."""
-    return output_dir / "checkpoints" / f"{step:04d}"
 
 
 def save_checkpoint(
@@ -50,29 +45,6 @@ def save_checkpoint(
         shutil.rmtree(target)
     draft.rename(target)
     return target
-
-
-def is_whole(checkpoint: Path) -> bool:
-    """Whether every file the manifest names is there in full."""
-    try:
-        sizes = json.loads((checkpoint / MANIFEST).read_text())["sizes"]
-    except (OSError, ValueError, KeyError):
-        return False
-    return all(
-        (checkpoint / name).is_file() and (checkpoint / name).stat().st_size == size for name, size in sizes.items()
-    )
-
-
-def latest_checkpoint(output_dir: Path) -> tuple[int, Path] | None:
-    """The newest whole checkpoint; broken ones after it, left by a kill, are removed."""
-    directory = output_dir / "checkpoints"
-    if not directory.is_dir():
-        return None
-    for path in sorted((path for path in directory.iterdir() if path.name.isdigit()), key=lambda path: -int(path.name)):
-        if is_whole(path):
-            return int(path.name), path
-        shutil.rmtree(path)
-    return None
 
 
 def load_model(checkpoint: Path, device: str) -> PreTrainedModel:

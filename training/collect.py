@@ -26,7 +26,8 @@ from simulation.episode import play_episode
 from simulation.goals import sample_goals
 from simulation.policies import Policy
 from simulation.records import Episode
-from training.stages import SFT_FILE, CollectConfig
+from training.locations import SFT_FILE
+from training.stages import CollectConfig
 from training.transcripts import Transcript, export, read_transcripts, take_down
 
 COMMAND = "collect_sft"
@@ -49,8 +50,7 @@ def collect(config: CollectConfig, open_teacher: OpenTeacher) -> Collection:
 
     :raises InputError: the configuration cannot be run, or disagrees with what the folder holds.
     """
-    if config.dialogues < 1:
-        raise InputError(f"--dialogues {config.dialogues} plays nothing: give 1 or more")
+    config.check()
     plans = plan_episodes(sample_goals("sft", config.dialogues, config.seed), config.seed)
     with start_run(config.folder, COMMAND, config.identity(), config.seed) as folder:
         episodes = asyncio.run(_play(config, open_teacher, plans, folder))

@@ -70,6 +70,8 @@ class GrpoConfig:
     """Weight of the KL penalty to the first checkpoint; 0 turns it off."""
     scale_rewards: bool = True
     """Divide advantages by the group's standard deviation."""
+    advantage_balance: float = 0.0
+    """ART's: 0 weighs bad and good rollouts alike, 1 learns from the good ones alone."""
     credit: Credit = "outcome"
     """How a trajectory's advantage is spread over its calls (``training.credit``)."""
     resample_rounds: int = 1
@@ -230,6 +232,7 @@ async def _update(
         kl_penalty_coef=config.kl_coef,
         kl_penalty_reference_step=0 if config.kl_coef else None,
         scale_rewards=config.scale_rewards,
+        advantage_balance=config.advantage_balance,
     )
     packing = backend.packing
     assert packing is not None

@@ -17,10 +17,11 @@ from art.types import TrainConfig, TrainSFTConfig
 from torch import nn
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from training.checkpoints import latest_checkpoint, load_model, load_optimizer, save_checkpoint
+from training.checkpoints import load_model, load_optimizer, save_checkpoint
 from training.endpoint import PolicyEndpoint
 from training.engine import EngineConfig, PolicyEngine
 from training.learner import LearnerConfig, learn
+from training.manifest import latest_checkpoint
 from training.optimizers import build_optimizer
 from training.server import RunningServer, start_server
 from training.supervised import IGNORED, Row, like_lengths, supervised_loss

@@ -20,11 +20,11 @@ from tqdm import tqdm
 from evaluation.runs import RunFolder, start_run
 from training.backend import TorchBackend
 from training.learner import LearnerConfig
+from training.locations import MODEL_NAME, PROJECT, art_dir, base_dir, collected, device_of, model_dir, stage_folder
 from training.optimizers import OptimizerConfig
-from training.policies import art_dir, base_dir, device_of, model_dir
 from training.service import TorchConfig
 from training.small_model import SmallModelConfig, build_small_model
-from training.stages import MODEL_NAME, PROJECT, SftConfig, collected, stage_folder
+from training.stages import SftConfig
 from training.vocabulary import build_vocabulary
 
 COMMAND = "run_sft"
@@ -45,6 +45,7 @@ def train_sft(config: SftConfig) -> Trained:
 
     :raises InputError: there are no dialogues, no machine, or the folder holds another run.
     """
+    config.check()
     device = device_of(config.profile)
     sft_file = collected(config.run)
     if config.threads:

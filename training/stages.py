@@ -15,14 +15,10 @@ from db.errors import InputError
 from evaluation.runner import DEFAULT_CONCURRENCY
 from simulation.endpoint import PREFIX, EndpointConfig
 from simulation.wordings import Wordings
+from training.locations import Profile, check_device, collected, find_checkpoint, stage_folder
 
-SFT_FILE = "sft.jsonl"
-PROJECT, MODEL_NAME = "concierge", "policy"
-"""ART's names for what is trained; its folders are called so."""
 MAX_TOKENS = 64
 """Longest completion of the small policy."""
-Profile = Literal["cpu", "gpu"]
-Stage = Literal["collect", "sft", "grpo"]
 
 QUIET = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # ART's litellm fetches a price list at import otherwise
@@ -38,16 +34,6 @@ def quiet() -> None:
     """What scripts set before heavy imports, unless the user has set it otherwise."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-
-
-def stage_folder(run: str, stage: Stage) -> Path:
-    """``runs/RUN/STAGE``.
-
-    :raises InputError: ``run`` is no plain folder name.
-    """
-    if not run or "/" in run or run.startswith("."):
-        raise InputError(f"--run {run!r} is no folder name: use letters, digits, - and _")
-    return Path("runs") / run / stage
 
 
 @dataclass(frozen=True)
@@ -75,6 +61,18 @@ class CollectConfig:
     """Dialogues that end below it are not learned from."""
     concurrency: int = DEFAULT_CONCURRENCY
     """Dialogues in progress at once; changes speed, not what is collected."""
+
+    def check(self) -> None:
+        """:raises InputError: what can be known before anything is loaded is wrong."""
+        stage_folder(self.run, "collect")
+        if self.dialogues < 1:
+            raise InputError(f"--dialogues {self.dialogues} plays nothing: give 1 or more")
+        if self.concurrency < 1:
+            raise InputError(f"--concurrency {self.concurrency} plays nothing: give 1 or more")
+        if self.teacher != "scripted" and not self.teacher.removeprefix(PREFIX).strip(PREFIX):
+            raise InputError(f"--teacher {self.teacher} names no model: give one such as endpoint:gpt-4.1")
+        if self.teacher != "scripted" and not self.teacher.startswith(PREFIX):
+            raise InputError(f"--teacher {self.teacher} is unknown: give scripted or endpoint:MODEL")
 
     @property
     def folder(self) -> Path:
@@ -121,6 +119,16 @@ class SftConfig:
     threads: int = 0
     """Torch's threads; 0 leaves the choice to torch."""
 
+    def check(self) -> None:
+        """:raises InputError: what can be known before anything is loaded is wrong."""
+        collected(self.run)
+        check_device(self.profile)
+        if self.epochs <= 0 or self.batch_dialogues < 1 or self.chunk_batches < 1 or self.warmup_steps < 1:
+            raise InputError(
+                f"--epochs {self.epochs} --batch-dialogues {self.batch_dialogues} --chunk-batches {self.chunk_batches} "
+                f"--warmup-steps {self.warmup_steps}: all must be above 0"
+            )
+
     def identity(self) -> dict[str, JsonValue]:
         """What has to agree for two starts to be the same training, beside the seed."""
         return {
@@ -165,6 +173,8 @@ class TrainConfig:
     loss: Literal["cispo", "ppo"] = "cispo"
     kl_coef: float = 0.0
     """Weight of the penalty for leaving the SFT policy."""
+    advantage_balance: float = 0.0
+    """0 weighs bad and good dialogues alike, 1 learns from the good ones alone."""
     credit: Literal["outcome"] = "outcome"
     """How a dialogue's advantage is spread over its tokens."""
     wordings: Wordings = "train"
@@ -172,20 +182,19 @@ class TrainConfig:
     threads: int = 0
     """Torch's threads; 0 leaves the choice to torch."""
 
+    def check(self) -> None:
+        """:raises InputError: what can be known before anything is loaded is wrong."""
+        find_checkpoint("sft", self.run)
+        check_device(self.profile)
+        if self.group_size < 2 or self.goals_per_step < 1 or self.steps < 1:
+            raise InputError(
+                f"--steps {self.steps} --goals-per-step {self.goals_per_step} --group-size {self.group_size}: "
+                "a group needs 2 dialogues to compare, the others 1"
+            )
+
     def identity(self) -> dict[str, JsonValue]:
         """What has to agree for two starts to be the same training, beside the seed."""
         same = asdict(self)
         for name in ("run", "seed", "threads"):
             del same[name]
         return same
-
-
-def collected(run: str) -> Path:
-    """The dialogues of a run's collection.
-
-    :raises InputError: there are none.
-    """
-    path = stage_folder(run, "collect") / SFT_FILE
-    if not path.exists():
-        raise InputError(f"no dialogues at {path}: run collect_sft.py --run {run} first")
-    return path

@@ -22,11 +22,11 @@ from simulation.records import Episode
 from training.backend import TorchBackend
 from training.grpo import GrpoConfig, GrpoTask, train_grpo
 from training.learner import LearnerConfig
+from training.locations import MODEL_NAME, PROJECT, art_dir, device_of, find_checkpoint, model_dir, stage_folder
 from training.optimizers import OptimizerConfig
-from training.policies import art_dir, device_of, find_checkpoint, model_dir
 from training.service import TorchConfig
 from training.sft import Trained
-from training.stages import MAX_TOKENS, MODEL_NAME, PROJECT, TrainConfig, stage_folder
+from training.stages import MAX_TOKENS, TrainConfig
 
 COMMAND = "run_train"
 REFRESH_S = 10.0
@@ -38,6 +38,7 @@ def train(config: TrainConfig) -> Trained:
 
     :raises InputError: there is no SFT policy, no machine, or the folder holds another run.
     """
+    config.check()
     device = device_of(config.profile)
     start = find_checkpoint("sft", config.run)
     if config.threads:
@@ -59,6 +60,7 @@ def grpo_config(config: TrainConfig) -> GrpoConfig:
         max_tokens=MAX_TOKENS,
         loss=config.loss,
         kl_coef=config.kl_coef,
+        advantage_balance=config.advantage_balance,
         credit=config.credit,
         seed=config.seed,
     )

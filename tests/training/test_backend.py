@@ -10,7 +10,7 @@ import torch
 from tests.training.policies import play_dialogue, registered, target_of
 from training.backend import MissingLogprobsError
 from training.capture import capture
-from training.checkpoints import checkpoint_dir, is_whole, latest_checkpoint
+from training.manifest import checkpoint_dir, is_whole, latest_checkpoint
 from training.policy_model import ChatSettings
 from training.service import TorchConfig
 
