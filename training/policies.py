@@ -6,6 +6,7 @@ Owns how a policy is sampled when it is used and not trained: greedily, by defau
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from transformers import AutoTokenizer
@@ -47,4 +48,10 @@ async def open_policy(
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
     torch.manual_seed(seed)
     endpoint = PolicyEndpoint(PolicyEngine(load_model(checkpoint, device)), tokenizer, MODEL_NAME)
-    yield TrainedPolicy(name, COMPACT, endpoint, temperature)
+    yield TrainedPolicy(f"{name}@{weights_label(checkpoint)}", COMPACT, endpoint, temperature)
+
+
+def weights_label(checkpoint: Path) -> str:
+    """Stage and step, ``grpo-0012``: dialogues of different weights must not be taken for one another's."""
+    stage = next((part for part in reversed(checkpoint.parts) if part in ("sft", "grpo")), "")
+    return f"{stage}-{checkpoint.name}"
