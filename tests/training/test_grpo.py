@@ -1,7 +1,11 @@
 """The loop: goals, groups, updates, restarts, on real dialogues with a user whose patience depends on the policy."""
 
 import asyncio
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, create_subprocess_exec
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,36 +15,14 @@ from db.world import WorldFactory
 from simulation.goals import sample_goals
 from simulation.records import Goal
 from simulation.users import AgentTurn, UserTurn
+from tests.training.killed_run import PHASES
 from tests.training.policies import registered, target_of
-from training.checkpoints import checkpoint_dir
+from tests.training.users import CONFIG, BrokenUser, ImpatientUser
 from training.grpo import GrpoConfig, GrpoTask, NothingUsableError, learning_rate, plan_step, train_grpo
+from training.manifest import checkpoint_dir
 from training.policy_model import ChatSettings
 from training.rollouts import RolloutPlan, RolloutSettings, rollout
 from training.service import TorchService
-
-CONFIG = GrpoConfig(steps=2, goals_per_step=2, group_size=4, max_tokens=8, max_exchanges=4, temperature=1.5, seed=3)
-
-
-class ImpatientUser:
-    """Says goodbye once the agent has said something of an even number of words."""
-
-    name = "impatient"
-
-    def __init__(self, goal: Goal, seed: int) -> None:
-        self._goal = goal
-
-    async def open(self) -> UserTurn:
-        return UserTurn("i want a cheap hotel in the north .", (), False)
-
-    async def reply(self, agent: AgentTurn) -> UserTurn:
-        return UserTurn("the south then .", (), len(agent.text.split()) % 2 == 0)
-
-
-class BrokenUser(ImpatientUser):
-    """Cannot reach its language model."""
-
-    async def open(self) -> UserTurn:
-        raise ConnectionError("no route to the user")
 
 
 @pytest.fixture(scope="session")
@@ -106,6 +88,23 @@ async def test_a_run_cut_in_two_ends_with_the_same_weights(random_dir, tmp_path,
     async with registered(random_dir, tmp_path / "cut") as (backend, model, service):
         assert service.step == 1
         await train_grpo(CONFIG, backend, model, task, progress=False)
+        assert torch.equal(_weights(service), straight)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phase", PHASES)
+async def test_a_killed_run_ends_with_the_weights_of_an_unbroken_one(random_dir, tmp_path, task, phase):
+    async with registered(random_dir, tmp_path / "straight") as (backend, model, service):
+        await train_grpo(CONFIG, backend, model, task, progress=False)
+        straight = _weights(service)
+    command = ("-m", "tests.training.killed_run", phase, str(random_dir), str(tmp_path / "killed"))
+    root = Path(__file__).parents[2]
+    child = await create_subprocess_exec(sys.executable, *command, cwd=root, stdout=DEVNULL)
+    assert await child.wait() == -signal.SIGKILL
+    async with registered(random_dir, tmp_path / "killed") as (backend, model, service):
+        assert service.step == (2 if phase == "logging" else 1)
+        await train_grpo(CONFIG, backend, model, task, progress=False)
+        assert service.step == 2
         assert torch.equal(_weights(service), straight)
 
 
