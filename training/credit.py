@@ -10,7 +10,6 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import art
 from art.preprocessing.tokenize import TokenizedResult, tokenize_trajectory
@@ -18,13 +17,10 @@ from art.trajectories import History
 from pydantic import PrivateAttr
 from transformers import PreTrainedTokenizerBase
 
+from training.stages import Credit
+
 TOOL_SCHEMA_FORMAT = "vllm_openai"
 """Defect 3 (``capture``): the order of a tool schema's fields in which servers render it."""
-
-Credit = Literal["outcome", "turn", "node"]
-"""``outcome``: every sampled token gets the trajectory's advantage. ``turn``: a call gets the
-return from its own exchange on, relative to the siblings' at the same exchange. ``node``: as outcome, but the router's
-tokens and the experts' weigh half each, however many they are."""
 
 SMOOTHING = 1e-6
 """ART's, in both divisions."""

@@ -25,9 +25,9 @@ from simulation.records import Episode, Goal
 from training.backend import TorchBackend
 from training.capture import CaptureTarget
 from training.checkpoints import prune_checkpoints
-from training.credit import Credit
 from training.policy_model import ChatSettings
 from training.rollouts import MakeUser, Rollout, RolloutPlan, RolloutSettings, rollout
+from training.stages import Credit
 
 log = logging.getLogger(__name__)
 

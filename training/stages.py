@@ -17,6 +17,11 @@ from simulation.endpoint import PREFIX, EndpointConfig
 from simulation.wordings import Wordings
 from training.locations import Profile, check_device, collected, find_checkpoint, stage_folder
 
+Credit = Literal["outcome", "turn", "node"]
+"""How an advantage is spread over a dialogue's calls. ``outcome``: every sampled token gets the trajectory's, as in
+GRPO (Shao et al. 2024, DeepSeekMath). ``turn``: a call gets the return from its own exchange on, relative to the
+siblings' at the same exchange. ``node``: as outcome, but the router's tokens and the experts' weigh half each, however
+many they are."""
 MAX_TOKENS = 64
 """Longest completion of the small policy."""
 
@@ -121,8 +126,8 @@ class SftConfig:
 
     def check(self) -> None:
         """:raises InputError: what can be known before anything is loaded is wrong."""
-        collected(self.run)
         check_device(self.profile)
+        collected(self.run)
         if self.epochs <= 0 or self.batch_dialogues < 1 or self.chunk_batches < 1 or self.warmup_steps < 1:
             raise InputError(
                 f"--epochs {self.epochs} --batch-dialogues {self.batch_dialogues} --chunk-batches {self.chunk_batches} "
@@ -175,7 +180,7 @@ class TrainConfig:
     """Weight of the penalty for leaving the SFT policy."""
     advantage_balance: float = 0.0
     """0 weighs bad and good dialogues alike, 1 learns from the good ones alone."""
-    credit: Literal["outcome"] = "outcome"
+    credit: Credit = "outcome"
     """How a dialogue's advantage is spread over its tokens."""
     wordings: Wordings = "train"
     """Which of the user's sentences: those held out are for evaluation."""
@@ -184,8 +189,8 @@ class TrainConfig:
 
     def check(self) -> None:
         """:raises InputError: what can be known before anything is loaded is wrong."""
-        find_checkpoint("sft", self.run)
         check_device(self.profile)
+        find_checkpoint("sft", self.run)
         if self.group_size < 2 or self.goals_per_step < 1 or self.steps < 1:
             raise InputError(
                 f"--steps {self.steps} --goals-per-step {self.goals_per_step} --group-size {self.group_size}: "
