@@ -5,13 +5,15 @@ import signal
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import AIMessage, BaseMessage
 
 from agents.scripted import ScriptedModel
+from evaluation.runs import RunFiles
 from run_eval import main
 from tests.evaluation.openai_server import OpenAIServer, serve
 
@@ -160,6 +162,25 @@ def test_an_endpoint_is_evaluated_with_its_key_tokens_and_cost(
     assert report["metrics"]["prompt_tokens"]["mean"] > 0
     assert report["metrics"]["cost_usd"]["mean"] > 0
     assert not any("secret" in path.read_text() for path in (tmp_path / "x").iterdir())
+
+
+class BriefUser(ScriptedModel):
+    """Plays a user that asks one thing and leaves."""
+
+    def answer(self, messages: Sequence[BaseMessage]) -> AIMessage:
+        spoken = sum(isinstance(message, AIMessage) for message in messages)
+        return AIMessage("i need a hotel in the north" if spoken == 0 else "thank you , goodbye [DONE]")
+
+
+def test_a_language_model_plays_the_user(tmp_path: Path, run_eval: RunEval):
+    with serve(OpenAIServer(BriefUser())) as server:
+        user = ("--user", "llm", "--user-model", "brief", "--user-base-url", server.base_url)
+        done = run_eval("--policy", "scripted", "--dialogues", "2", *user, "--out", "x")
+    assert done.returncode == 0, done.stderr
+    episodes = RunFiles(tmp_path / "x").episodes()
+    assert [episode.user for episode in episodes] == ["llm:brief"] * 2
+    assert all(episode.ended == "user" and len(episode.exchanges) == 2 for episode in episodes)
+    assert json.loads((tmp_path / "x" / "config.json").read_text())["config"]["user_model"] == "brief"
 
 
 def test_help_describes_every_option(run_eval: RunEval):
