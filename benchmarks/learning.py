@@ -1,24 +1,54 @@
-"""How fast the policy samples and learns, next to the tools everybody has: ``uv run benchmarks/learning.py``.
+"""How fast the policy samples and learns: ``uv run python -m benchmarks.learning [--policy CHECKPOINT]``.
 
-Sampling: dialogues with growing contexts, played by ``training.engine`` and by ``transformers``' ``generate`` on the
-same model, the same prompts and the same cores; each turn adds ``--read`` tokens and samples ``--write``.
-Calls: what one model call costs through the in-process chat model and through the HTTP server, sampling left out.
-Learning: one GRPO update on the same completions, one row per call and one row per line of a dialogue.
+Sampling: dialogues with growing contexts, by ``training.engine`` and by ``transformers``' ``generate``, on the same
+model, prompts and cores; each turn adds ``--read`` tokens and samples ``--write``. Calls: what a model call costs
+besides sampling, through the in-process chat model, the capture layer and the HTTP server. With a trained policy also
+one GRPO step on real dialogues: what the update costs with and without shared prefixes, and where the time of
+the rollouts goes (a signal asks every millisecond of CPU time whose code is innermost). All times are CPU seconds of
+this process where a busy machine would distort the clock's.
 """
 
 import asyncio
-import os
 import random
-import sys
+import signal
 import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
+from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import TYPE_CHECKING, cast
 
 import tyro
+from rich.console import Console
+from rich.table import Table
 
 from training.stages import quiet
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from training.rollouts import Rollout
+    from training.service import TorchService
+
+ROOT = str(Path(__file__).parent.parent)
+OWNERS = {
+    f"{ROOT}/training/engine": "sampling",
+    f"{ROOT}/training/decoder": "sampling",
+    f"{ROOT}/training/prefixes": "sampling",
+    "/art/preprocessing/": "proving traces",
+    f"{ROOT}/training/capture": "proving traces",
+    f"{ROOT}/training/chat": "prompts and answers",
+    f"{ROOT}/training/endpoint": "prompts and answers",
+    f"{ROOT}/training/policy_model": "prompts and answers",
+    "/site-packages/sqlalchemy/": "graph and simulator",
+    "/site-packages/langgraph/": "graph and simulator",
+    "/convlab/": "graph and simulator",
+    **{f"{ROOT}/{room}/": "graph and simulator" for room in ("db", "tools", "agents", "simulation", "evaluation")},
+}
+"""Part of a file's path -> who it works for; the innermost frame that matches owns the sample."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +56,7 @@ class BenchmarkConfig:
     """What to measure; the defaults take about a minute on one core."""
 
     policy: Path | None = None
-    """A saved policy; a random model of the CPU profile's size when left out."""
+    """A checkpoint of a trained policy; a random model of the CPU profile's size when left out."""
     threads: int = 1
     """Torch's threads."""
     turns: int = 6
@@ -39,86 +69,260 @@ class BenchmarkConfig:
     """Dialogues at once."""
     repeats: int = 3
     """Each measurement is the best of so many."""
+    groups: int = 8
+    """Groups of the GRPO step."""
+    group_size: int = 8
 
 
-def main() -> None:
-    config = tyro.cli(BenchmarkConfig)
+def main(config: BenchmarkConfig) -> None:
     quiet()
-    os.environ["OMP_NUM_THREADS"] = str(config.threads)
     import torch
 
     torch.set_num_threads(config.threads)
-    model = _load(config)
-    size = sum(parameter.numel() for parameter in model.parameters())
-    print(f"model: {size / 1e6:.2f} M parameters, {config.threads} thread(s), torch {torch.__version__}")
-    print(f"\nsampling, tokens/s ({config.turns} turns, {config.read} read and {config.write} written in each)")
-    print(f"{'dialogues':>10} {'engine':>10} {'generate':>10} {'ratio':>7}")
+    console = Console()
+    with TemporaryDirectory() as scratch:
+        base = config.policy or _random_policy(Path(scratch) / "base")
+        from training.checkpoints import load_model
+
+        model = load_model(base, "cpu")
+        size = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+        console.print(f"{size:.2f} M parameters, {config.threads} thread(s), torch {torch.__version__}")
+        console.print(_sampling(model, config))
+        asyncio.run(_with_service(base, Path(scratch) / "art", config, console))
+
+
+def _random_policy(path: Path) -> Path:
+    from training.small_model import SmallModelConfig, build_small_model
+    from training.tokenizer import build_tokenizer
+
+    words = [f"word{number}" for number in range(700)]
+    tokenizer = build_tokenizer([" ".join(words), "router hotel find_hotels"], [])
+    tokenizer.save_pretrained(path)
+    build_small_model(tokenizer, SmallModelConfig(), 0).save_pretrained(path)
+    return path
+
+
+# --- sampling ----------------------------------------------------------------------------------------------------
+
+
+def _sampling(model: "PreTrainedModel", config: BenchmarkConfig) -> Table:
+    table = Table("dialogues at once", "engine, tokens/s", "generate, tokens/s", "ratio")
     for count in config.concurrency:
         ours = max(_play_engine(model, config, count) for _ in range(config.repeats))
-        theirs = max(_play_generate(model, config, count) for _ in range(1 if count == 1 else config.repeats))
-        print(f"{count:>10} {ours:>10.0f} {theirs:>10.0f} {ours / theirs:>6.1f}x")
+        theirs = max(_play_generate(model, config, count) for _ in range(config.repeats))
+        table.add_row(str(count), f"{ours:.0f}", f"{theirs:.0f}", f"{ours / theirs:.1f}")
+    return table
 
 
-def _load(config: BenchmarkConfig):
-    from transformers import AutoModelForCausalLM, Qwen2Config, Qwen2ForCausalLM
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-    if config.policy is not None:
-        return AutoModelForCausalLM.from_pretrained(str(config.policy)).float().eval()
-    sizes = {"hidden_size": 144, "intermediate_size": 384, "num_hidden_layers": 3, "num_attention_heads": 3}
-    return Qwen2ForCausalLM(
-        Qwen2Config(vocab_size=850, num_key_value_heads=3, tie_word_embeddings=True, bos_token_id=None, **sizes)
-    ).eval()
+def _heard(vocabulary: int, length: int, dialogue: int, turn: int) -> list[int]:
+    drawing = random.Random(f"{dialogue}-{turn}")
+    return [drawing.randrange(10, vocabulary) for _ in range(length)]
 
 
-def _contexts(count: int, vocabulary: int, length: int, seed: int) -> list[list[int]]:
-    drawing = random.Random(seed)
-    return [[drawing.randrange(10, vocabulary) for _ in range(length)] for _ in range(count)]
-
-
-def _play_engine(model, config: BenchmarkConfig, count: int) -> float:
+def _play_engine(model: "PreTrainedModel", config: BenchmarkConfig, count: int) -> float:
     from training.engine import PolicyEngine, SamplingParams
 
     engine = PolicyEngine(model)
-    vocabulary = model.config.vocab_size
+    vocabulary = int(model.config.vocab_size)
 
     async def dialogue(number: int) -> None:
         ids: list[int] = []
         for turn in range(config.turns):
-            ids = ids + _contexts(1, vocabulary, config.read, 1000 * number + turn)[0]
+            ids = ids + _heard(vocabulary, config.read, number, turn)
             params = SamplingParams(max_tokens=config.write, seed=turn)
             ids = ids + (await engine.generate(ids, params)).token_ids
 
     async def play() -> float:
-        started = time.perf_counter()
+        started = time.process_time()
         await asyncio.gather(*(dialogue(number) for number in range(count)))
-        return count * config.turns * config.write / (time.perf_counter() - started)
+        return count * config.turns * config.write / (time.process_time() - started)
 
     return asyncio.run(play())
 
 
-def _play_generate(model, config: BenchmarkConfig, count: int) -> float:
+def _play_generate(model: "PreTrainedModel", config: BenchmarkConfig, count: int) -> float:
     import torch
 
-    vocabulary = model.config.vocab_size
+    vocabulary = int(model.config.vocab_size)
     ids = torch.empty((count, 0), dtype=torch.long)
-    started = time.perf_counter()
+    started = time.process_time()
     for turn in range(config.turns):
-        heard = [_contexts(1, vocabulary, config.read, 1000 * number + turn)[0] for number in range(count)]
+        heard = [_heard(vocabulary, config.read, number, turn) for number in range(count)]
         ids = torch.cat([ids, torch.tensor(heard)], 1)
         with torch.inference_mode():
-            ids = model.generate(
+            ids = model.generate(  # pyright: ignore[reportCallIssue]
                 ids,
                 attention_mask=torch.ones_like(ids),
                 max_new_tokens=config.write,
+                min_new_tokens=config.write,
                 do_sample=True,
                 top_k=0,
-                eos_token_id=None,
                 pad_token_id=0,
             )
-    return count * config.turns * config.write / (time.perf_counter() - started)
+    return count * config.turns * config.write / (time.process_time() - started)
+
+
+# --- calls and a step --------------------------------------------------------------------------------------------
+
+
+async def _with_service(base: Path, root: Path, config: BenchmarkConfig, console: Console) -> None:
+    import art
+
+    from training.backend import TorchBackend
+    from training.service import TorchConfig
+
+    backend = TorchBackend(root, TorchConfig())
+    model = art.TrainableModel(name="policy", project="benchmark", base_model=str(base), report_metrics=[])
+    await model.register(backend)
+    console.print(await _calls(model, backend.service(model)))
+    if config.policy is not None:
+        await _step(backend, model, config, console)
+    await backend.close()
+
+
+async def _calls(model, service: "TorchService") -> Table:
+    """Sequential calls that sample one token: what is left after the engine's own time is overhead."""
+    from langchain_core.messages import HumanMessage, SystemMessage
+
+    from training.capture import CaptureTarget, capture
+    from training.policy_model import ChatSettings, PolicyChatModel
+
+    calls = 100
+    prompt = [SystemMessage("router"), HumanMessage("hotel word1 word2 word3 word4 word5 word6 word7 word8 word9")]
+    settings = ChatSettings(max_tokens=1, seed=0)
+
+    async def ask(chat) -> None:
+        for _ in range(calls):
+            await chat.ainvoke(prompt)
+
+    async def in_process() -> None:
+        await ask(PolicyChatModel(service.endpoint, settings))
+
+    def captured(transport: str) -> Callable[[], Awaitable[object]]:
+        target = CaptureTarget(model, service.tokenizer, service.endpoint, transport)  # pyright: ignore[reportArgumentType]
+        return lambda: capture(target, settings, ask)
+
+    table = Table("way of calling the model", "ms per call besides sampling")
+    ways: dict[str, Callable[[], Awaitable[object]]] = {
+        "in-process chat model": in_process,
+        "in-process, captured and proved": captured("in_process"),
+        "HTTP (ChatOpenAI), captured and proved": captured("http"),
+    }
+    for name, way in ways.items():
+        await way()
+        before, started = service.endpoint.engine.stats.seconds, time.perf_counter()
+        await way()
+        spent = time.perf_counter() - started - (service.endpoint.engine.stats.seconds - before)
+        table.add_row(name, f"{spent / calls * 1e3:.2f}")
+    return table
+
+
+async def _step(backend, model, config: BenchmarkConfig, console: Console) -> None:
+    import art
+
+    from training.credit import credit_groups
+    from training.packing import merge_prefixes, pack
+
+    service: TorchService = backend.service(model)
+    await _sample(model, service, config, groups=1)
+    requests = service.endpoint.engine.stats.requests
+    with sampled() as counts:
+        started = time.process_time()
+        played = await _sample(model, service, config, config.groups)
+        sampling_s = time.process_time() - started
+    size = config.group_size
+    groups = [
+        art.TrajectoryGroup([each.trajectory for each in played[start : start + size] if each.usable])
+        for start in range(0, len(played), size)
+    ]
+    started = time.process_time()
+    await backend.train(model, groups, learning_rate=1e-6)
+    update_s = time.process_time() - started
+    engine = service.endpoint.engine.stats
+    console.print(
+        f"one GRPO step: {len(played)} dialogues, {engine.requests - requests} calls; rollouts {sampling_s:.1f} s, "
+        f"update {update_s:.1f} s with its checkpoint (the first also loads torch's compiler)"
+    )
+    calls = credit_groups(groups, service.tokenizer)
+    if calls:
+        table = Table("rows", "number", "tokens", "update, s")
+        for name, rows in (
+            ("one per call", [row for call in calls for row in merge_prefixes([call])[0]]),
+            ("shared prefixes", merge_prefixes(calls)[0]),
+        ):
+            took = min(_update_s(service, pack(rows, 0, "benchmark")) for _ in range(config.repeats))
+            table.add_row(name, str(len(rows)), str(sum(len(row.ids) for row in rows)), f"{took:.2f}")
+        console.print(table)
+    shares = Table("of the rollouts", "share")
+    for layer, count in counts.most_common():
+        shares.add_row(layer, f"{count / counts.total():.0%}")
+    console.print(shares)
+
+
+async def _sample(model, service: "TorchService", config: BenchmarkConfig, groups: int) -> "list[Rollout]":
+    from agents.config import COMPACT
+    from db.world import WorldFactory
+    from simulation.agenda_user import AgendaUser
+    from simulation.goals import sample_goals
+    from training.capture import CaptureTarget
+    from training.grpo import GrpoConfig, plan_step
+    from training.policy_model import ChatSettings
+    from training.rollouts import RolloutSettings, rollout
+
+    target = CaptureTarget(model, service.tokenizer, service.endpoint)
+    settings = RolloutSettings(COMPACT, ChatSettings(max_tokens=64))
+    plans = plan_step(
+        GrpoConfig(goals_per_step=groups, group_size=config.group_size), sample_goals("train", groups, 0), 0, 0
+    )
+    worlds = WorldFactory()
+    return list(await asyncio.gather(*(rollout(target, plan, settings, AgendaUser, worlds) for plan in plans)))
+
+
+def _update_s(service: "TorchService", packed) -> float:
+    from art import dev
+
+    from training.learner import LearnerConfig, learn
+
+    started = time.process_time()
+    list(
+        learn(
+            service.model,
+            service.optimizer,
+            packed,
+            learning_rate=0.0,
+            dev_config=cast(dev.TrainConfig, {}),
+            config=LearnerConfig(),
+        )
+    )
+    return time.process_time() - started
+
+
+@contextmanager
+def sampled(every_s: float = 0.001) -> Iterator[Counter[str]]:
+    """Counts whose code the CPU is in while the block runs, at every ``every_s`` of CPU time."""
+    counts: Counter[str] = Counter()
+
+    def sample(_signal: int, frame: FrameType | None) -> None:
+        counts[owner(frame)] += 1
+
+    before = signal.signal(signal.SIGPROF, sample)
+    signal.setitimer(signal.ITIMER_PROF, every_s, every_s)
+    try:
+        yield counts
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def owner(frame: FrameType | None) -> str:
+    """The layer of the innermost frame that belongs to one."""
+    while frame is not None:
+        for part, layer in OWNERS.items():
+            if part in frame.f_code.co_filename:
+                return layer
+        frame = frame.f_back
+    return "LangChain, ART, asyncio"
 
 
 if __name__ == "__main__":
-    main()
+    main(tyro.cli(BenchmarkConfig))
