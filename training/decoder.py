@@ -171,8 +171,8 @@ class FusedDecoder:
         for index, layer in enumerate(self._layers):
             normed = nn.functional.rms_norm(x, (self._width,), None, self._eps)
             qkv = torch.addmm(layer.qkv_bias, normed, layer.qkv).view(count, width, heads + 2 * kv_heads, size)
-            turned = torch.view_as_complex(qkv[:, :, : heads + kv_heads].reshape(count, width, heads + kv_heads, -1, 2))
-            turned = torch.view_as_real(turned * rotation).flatten(3)
+            turned = qkv[:, :, : heads + kv_heads].reshape(count, width, heads + kv_heads, -1, 2).float()
+            turned = torch.view_as_real(torch.view_as_complex(turned) * rotation).flatten(3).to(x.dtype)
             keys, values = cached[index, 0], cached[index, 1]
             keys[row_index, :, positions] = turned[:, :, heads:]
             values[row_index, :, positions] = qkv[:, :, heads + kv_heads :]

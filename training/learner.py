@@ -56,7 +56,7 @@ def learn(
     device = next(model.parameters()).device
     lengths = row_lengths(packed)
     model.train()
-    for chosen in _minibatches(len(lengths), config.minibatches):
+    for number, chosen in enumerate(_minibatches(len(lengths), config.minibatches)):
         optimizer.zero_grad()
         trained = int(packed["assistant_mask"][chosen].sum())
         tally = _Tally(padded=0, real=int(lengths[chosen].sum()))
@@ -75,7 +75,11 @@ def learn(
                 "the gradient is not finite: lower the learning rate, or look at the log-probabilities"
             )
         optimizer.step(learning_rate)
-        yield {**tally.metrics(), "loss/grad_norm": norm.item(), "loss/learning_rate": learning_rate}
+        metrics = tally.metrics()
+        if number == 0:
+            # Before any update the trainer must see the sampler's probabilities; later ones drift apart rightly.
+            metrics["loss/probs_corr_first"] = metrics["loss/probs_corr"]
+        yield {**metrics, "loss/grad_norm": norm.item(), "loss/learning_rate": learning_rate}
     model.eval()
 
 

@@ -65,6 +65,17 @@ def test_ragged_prefill_and_steps_give_the_models_own_logprobs(model):
         logits = decoder.extend(rows, ids[torch.arange(3), now][:, None], now, torch.zeros(3, dtype=torch.long))
 
 
+def test_half_precision_follows_the_model_closely(tokenizer):
+    model = build_model(tokenizer).to(torch.bfloat16)
+    decoder = build_decoder(model, rows=2, max_positions=64)
+    ids = torch.randint(0, VOCABULARY, (2, 12), generator=torch.Generator().manual_seed(3))
+    zero = torch.zeros(2, dtype=torch.long)
+    decoder.extend(range(2), ids[:, :11], zero, zero + 10)
+    logits = decoder.extend(range(2), ids[:, 11:], zero + 11, zero)
+    with torch.no_grad():
+        torch.testing.assert_close(logits, model(ids).logits[:, -1], atol=0.15, rtol=0.05)
+
+
 def test_a_moved_row_goes_on_where_it_was(model):
     decoder = build_decoder(model, rows=3, max_positions=64)
     ids = torch.randint(0, VOCABULARY, (1, 12), generator=torch.Generator().manual_seed(3))
