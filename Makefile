@@ -24,5 +24,5 @@ format:
 	uv run ruff check --fix
 
 bench:
-	uv run benchmarks/simulation.py
-	uv run benchmarks/learning.py
+	uv run python -m benchmarks.simulation
+	uv run python -m benchmarks.learning

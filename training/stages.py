@@ -180,6 +180,8 @@ class TrainConfig:
     """Weight of the penalty for leaving the SFT policy."""
     advantage_balance: float = 0.0
     """0 weighs bad and good dialogues alike, 1 learns from the good ones alone."""
+    scale_rewards: bool = False
+    """Divide advantages by the group's spread, as GRPO does; without, an exchange more weighs little beside success."""
     credit: Credit = "outcome"
     """How a dialogue's advantage is spread over its tokens."""
     wordings: Wordings = "train"

@@ -61,6 +61,7 @@ def grpo_config(config: TrainConfig) -> GrpoConfig:
         loss=config.loss,
         kl_coef=config.kl_coef,
         advantage_balance=config.advantage_balance,
+        scale_rewards=config.scale_rewards,
         credit=config.credit,
         seed=config.seed,
     )
