@@ -40,9 +40,9 @@ class RecipeConfig:
 def quick(run: str, seed: int) -> RecipeConfig:
     """The setting of ``quickstart.py``: minutes on two cores."""
     return RecipeConfig(
-        collect=CollectConfig(run=run, seed=seed, dialogues=2500),
+        collect=CollectConfig(run=run, seed=seed, dialogues=3000),
         sft=SftConfig(run=run, seed=seed, epochs=2.0),
-        train=TrainConfig(run=run, seed=seed, steps=20),
+        train=TrainConfig(run=run, seed=seed, steps=15),
         evaluation=EvalConfig(run=run, seed=seed, dialogues=200),
     )
 

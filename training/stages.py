@@ -167,18 +167,18 @@ class TrainConfig:
     """Groups per update."""
     group_size: int = 8
     """Dialogues of one goal."""
-    learning_rate: float = 3e-4
+    learning_rate: float = 4e-4
     """At the first update; falls linearly to a tenth."""
     warmup_steps: int = 0
     optimizer: Literal["adamw", "muon"] = "adamw"
-    minibatches: int = 1
+    minibatches: int = 4
     """Optimiser steps per update."""
     temperature: float = 1.0
     """Of sampling."""
     loss: Literal["cispo", "ppo"] = "cispo"
     kl_coef: float = 0.0
     """Weight of the penalty for leaving the SFT policy."""
-    advantage_balance: float = 0.0
+    advantage_balance: float = 0.5
     """0 weighs bad and good dialogues alike, 1 learns from the good ones alone."""
     scale_rewards: bool = False
     """Divide advantages by the group's spread, as GRPO does; without, an exchange more weighs little beside success."""

@@ -66,7 +66,7 @@ def test_ragged_prefill_and_steps_give_the_models_own_logprobs(model):
 
 
 def test_half_precision_follows_the_model_closely(tokenizer):
-    model = build_model(tokenizer).to(torch.bfloat16)
+    model = build_model(tokenizer).bfloat16()
     decoder = build_decoder(model, rows=2, max_positions=64)
     ids = torch.randint(0, VOCABULARY, (2, 12), generator=torch.Generator().manual_seed(3))
     zero = torch.zeros(2, dtype=torch.long)
