@@ -71,3 +71,31 @@ def test_bad_input_is_one_line_and_exit_code_2(script: str, arguments: list[str]
     assert done.stderr.count("\n") == 1
     assert says in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def readme_commands() -> list[list[str]]:
+    """The project's own scripts as the README calls them, with their options."""
+    lines = (ROOT / "README.md").read_text().splitlines()
+    return [line.split("#")[0].split()[2:] for line in lines if line.startswith("uv run ") and ".py" in line]
+
+
+def test_the_readme_names_all_scripts():
+    assert {command[0] for command in readme_commands()} == set(SCRIPTS)
+
+
+@pytest.mark.parametrize("command", [command for command in readme_commands() if len(command) > 1], ids=" ".join)
+def test_the_readmes_options_exist(command: list[str]):
+    done = subprocess.run([sys.executable, command[0], "--help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert [option for option in command[1:] if option.startswith("--") and option not in done.stdout] == []
+
+
+def test_ci_runs_what_the_readme_says():
+    assert "make check" in (ROOT / ".ci/run").read_text()
+    assert "uv run pytest" in (ROOT / "Makefile").read_text()
+    assert "make check" in (ROOT / "README.md").read_text()
+
+
+def test_the_lock_names_public_default_hosts_only():
+    lock = (ROOT / "uv.lock").read_text()
+    hosts = {part.split("/")[0] for part in lock.split("https://")[1:]}
+    assert hosts == {"pypi.org", "files.pythonhosted.org"}
