@@ -42,7 +42,7 @@ class Optimizer:
         for part, _ in self._parts:
             part.zero_grad(set_to_none=True)
 
-    def state_dict(self) -> dict[str, object]:
+    def state_dict(self) -> dict[str, dict[str, object]]:
         """The parts' states, in order."""
         return {str(index): part.state_dict() for index, (part, _) in enumerate(self._parts)}
 
