@@ -102,8 +102,9 @@ async def test_a_restarted_run_goes_on_with_the_same_weights_and_optimiser(learn
         assert service.step == 1, "a checkpoint cut short by a kill does not count"
         assert not checkpoint_dir(service.output_dir, 2).exists()
         (adamw,) = service.optimizer.state_dict().values()
-        assert isinstance(adamw, dict)
-        assert {state["step"].item() for state in adamw["state"].values()} == {1}
+        states = adamw["state"]
+        assert isinstance(states, dict)
+        assert {state["step"].item() for state in states.values()} == {1}
         again = await _groups(model, service)
         assert [trajectory.reward for trajectory in again[0]] == [trajectory.reward for trajectory in groups[0]]
         await backend.train(model, again, learning_rate=1e-3)
