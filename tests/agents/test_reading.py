@@ -1,6 +1,6 @@
 """The scripted expert reads all of ConvLab's user templates, with all values of the database, and ordinary English."""
 
-import importlib.util
+import importlib.metadata
 import json
 from pathlib import Path
 
@@ -33,10 +33,8 @@ DOMAINS: tuple[Domain, ...] = ("hotel", "restaurant")
 
 
 def _templates() -> dict[str, dict[str, list[str]]]:
-    spec = importlib.util.find_spec("convlab")
-    assert spec is not None
-    assert spec.origin is not None
-    path = Path(spec.origin).parent / "nlg" / "template" / "multiwoz" / "manual_user_template_nlg.json"
+    package = Path(str(importlib.metadata.distribution("convlab").locate_file("convlab")))
+    path = package / "nlg" / "template" / "multiwoz" / "manual_user_template_nlg.json"
     return json.loads(path.read_text(encoding="utf-8"))
 
 

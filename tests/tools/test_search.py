@@ -1,6 +1,6 @@
 """Searches find what ConvLab's database query finds, and say what to do when that is nothing."""
 
-import importlib.util
+import importlib.metadata
 import itertools
 import json
 from collections.abc import Mapping
@@ -34,10 +34,8 @@ TOOLS: dict[Domain, str] = {"hotel": "find_hotels", "restaurant": "find_restaura
 
 
 def records(domain: Domain) -> list[Mapping[str, str]]:
-    spec = importlib.util.find_spec("convlab")
-    assert spec is not None
-    assert spec.origin is not None
-    return json.loads((Path(spec.origin).parent / "human_eval" / "db" / f"{domain}_db.json").read_text())
+    package = Path(str(importlib.metadata.distribution("convlab").locate_file("convlab")))
+    return json.loads((package / "human_eval" / "db" / f"{domain}_db.json").read_text())
 
 
 def convlab_matches(domain: Domain, constraints: Mapping[str, str]) -> list[int]:
