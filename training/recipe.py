@@ -42,7 +42,7 @@ def quick(run: str, seed: int) -> RecipeConfig:
     return RecipeConfig(
         collect=CollectConfig(run=run, seed=seed, dialogues=3000),
         sft=SftConfig(run=run, seed=seed, epochs=2.0),
-        train=TrainConfig(run=run, seed=seed, steps=15),
+        train=TrainConfig(run=run, seed=seed, steps=12),
         evaluation=EvalConfig(run=run, seed=seed, dialogues=200),
     )
 

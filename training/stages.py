@@ -159,26 +159,27 @@ class TrainConfig:
     """Where it trains."""
     seed: int = 0
     """Decides goals, users and sampling."""
-    steps: int = 60
+    steps: int = 100
     """Updates in all."""
     goals: int = 4000
     """Goals of the train split to draw from."""
-    goals_per_step: int = 16
-    """Groups per update."""
-    group_size: int = 8
+    goals_per_step: int = 40
+    """Groups per update that have something to compare: few goals teach their own values instead of copying."""
+    group_size: int = 4
     """Dialogues of one goal."""
-    learning_rate: float = 4e-4
+    learning_rate: float = 5e-4
     """At the first update; falls linearly to a tenth."""
-    warmup_steps: int = 0
+    warmup_steps: int = 2
+    """Updates before the rate is reached."""
     optimizer: Literal["adamw", "muon"] = "adamw"
-    minibatches: int = 4
+    minibatches: int = 1
     """Optimiser steps per update."""
     temperature: float = 1.0
     """Of sampling."""
     loss: Literal["cispo", "ppo"] = "cispo"
     kl_coef: float = 0.0
     """Weight of the penalty for leaving the SFT policy."""
-    advantage_balance: float = 0.5
+    advantage_balance: float = 0.0
     """0 weighs bad and good dialogues alike, 1 learns from the good ones alone."""
     scale_rewards: bool = False
     """Divide advantages by the group's spread, as GRPO does; without, an exchange more weighs little beside success."""
