@@ -6,7 +6,7 @@ they make its sampling settings and the current step's name, keeps the log in me
 sampled tokens. Nothing is trained on that has not been proved: as many calls recorded as the server answered, and
 each history tokenises to the prompt the server rendered and the tokens it sampled. Anything else is a ``CaptureError``.
 
-What each step guards against in ART 0.5.18 is told where it stands ("defect N": art-facts, docs/log.md).
+What each step guards against in ART 0.5.18 is told where it stands ("defect N": docs/log.md).
 """
 
 import uuid
