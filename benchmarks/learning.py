@@ -10,21 +10,18 @@ this process where a busy machine would distort the clock's.
 
 import asyncio
 import random
-import signal
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
 from typing import TYPE_CHECKING, cast
 
 import tyro
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.shares import sampled
 from training.stages import quiet
 
 if TYPE_CHECKING:
@@ -226,7 +223,7 @@ async def _step(backend, model, config: BenchmarkConfig, console: Console) -> No
     service: TorchService = backend.service(model)
     await _sample(model, service, config, groups=1)
     requests = service.endpoint.engine.stats.requests
-    with sampled() as counts:
+    with sampled(OWNERS, "LangChain, ART, asyncio") as counts:
         started = time.process_time()
         played = await _sample(model, service, config, config.groups)
         sampling_s = time.process_time() - started
@@ -295,33 +292,6 @@ def _update_s(service: "TorchService", packed) -> float:
         )
     )
     return time.process_time() - started
-
-
-@contextmanager
-def sampled(every_s: float = 0.001) -> Iterator[Counter[str]]:
-    """Counts whose code the CPU is in while the block runs, at every ``every_s`` of CPU time."""
-    counts: Counter[str] = Counter()
-
-    def sample(_signal: int, frame: FrameType | None) -> None:
-        counts[owner(frame)] += 1
-
-    before = signal.signal(signal.SIGPROF, sample)
-    signal.setitimer(signal.ITIMER_PROF, every_s, every_s)
-    try:
-        yield counts
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
-
-
-def owner(frame: FrameType | None) -> str:
-    """The layer of the innermost frame that belongs to one."""
-    while frame is not None:
-        for part, layer in OWNERS.items():
-            if part in frame.f_code.co_filename:
-                return layer
-        frame = frame.f_back
-    return "LangChain, ART, asyncio"
 
 
 if __name__ == "__main__":

@@ -7,21 +7,19 @@ numbers per CPU second.
 """
 
 import asyncio
-import signal
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from types import FrameType
 
 import tyro
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.shares import sampled
 from evaluation.players import UserConfig, open_player
 from evaluation.runner import plan_episodes, play_many
 from simulation.act_level import HonestSystem, RuleBot, play_acts
@@ -108,36 +106,6 @@ def play_act_level(config: BenchmarkConfig, rule_bot: bool) -> Speed:
     return result[0]
 
 
-@contextmanager
-def sampled(every_s: float = 0.001) -> Iterator[Counter[str]]:
-    """Counts which layer the CPU is in while the block runs, at every ``every_s`` of CPU time.
-
-    By signal and not by a thread: a thread only gets to look when somebody lets go of the interpreter's lock.
-    """
-    counts: Counter[str] = Counter()
-
-    def sample(_signal: int, frame: FrameType | None) -> None:
-        counts[owner(frame)] += 1
-
-    before = signal.signal(signal.SIGPROF, sample)
-    signal.setitimer(signal.ITIMER_PROF, every_s, every_s)
-    try:
-        yield counts
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
-
-
-def owner(frame: FrameType | None) -> str:
-    """The layer of the innermost frame that belongs to one."""
-    while frame is not None:
-        for part, layer in OWNERS.items():
-            if part in frame.f_code.co_filename:
-                return layer
-        frame = frame.f_back
-    return "other"
-
-
 def _in_process(config: BenchmarkConfig, barrier: Barrier, speeds: "list[Speed]") -> None:
     speeds.append(asyncio.run(play_graph(config, barrier.wait)))
 
@@ -173,7 +141,7 @@ def main(config: BenchmarkConfig) -> None:
     console.print(table)
     clock, work = together / one.per_second, cpu / one.per_cpu_second
     console.print(f"{len(many)} processes: {clock:.2f} times one by the clock, {work:.2f} by CPU time")
-    with sampled() as counts:
+    with sampled(OWNERS, "other") as counts:
         asyncio.run(play_graph(config))
     total = counts.total()
     shares = Table("layer", "share of the time")
