@@ -18,7 +18,8 @@ from art.trajectories import History
 from tqdm import tqdm
 
 from evaluation.runs import RunFolder, start_run
-from training.backend import TorchBackend
+from training.backend import LocalBackend, TorchBackend
+from training.gpu import build_gpu_backend, build_gpu_model
 from training.learner import LearnerConfig
 from training.locations import MODEL_NAME, PROJECT, art_dir, base_dir, collected, device_of, model_dir, stage_folder
 from training.optimizers import OptimizerConfig
@@ -51,10 +52,33 @@ def train_sft(config: SftConfig) -> Trained:
     if config.threads:
         torch.set_num_threads(config.threads)
     with start_run(stage_folder(config.run, "sft"), COMMAND, config.identity(), config.seed) as folder:
-        base = base_dir(config.run)
-        if not (base / "config.json").exists():
-            _build_base(sft_file, base, config.seed)
-        return asyncio.run(_train(config, device, base, load_dialogues(sft_file), folder))
+        dialogues = load_dialogues(sft_file)
+        if config.profile == "gpu":
+            backend, model = build_gpu_backend(art_dir(config.run, "sft")), build_gpu_model()
+            dialogues = one_history_each(dialogues)
+        else:
+            backend, model = _small_backend(config, device, sft_file)
+        return asyncio.run(_train(config, backend, model, dialogues, folder))
+
+
+def _small_backend(config: SftConfig, device: str, sft_file: Path) -> tuple[LocalBackend, art.TrainableModel]:
+    base = base_dir(config.run)
+    if not (base / "config.json").exists():
+        _build_base(sft_file, base, config.seed)
+    learner = LearnerConfig(optimizer=OptimizerConfig(kind="muon", adam_betas=(0.9, 0.98), weight_decay=0.01))
+    backend = TorchBackend(art_dir(config.run, "sft"), TorchConfig(device=device, learner=learner, serve=False))
+    return backend, art.TrainableModel(name=MODEL_NAME, project=PROJECT, base_model=str(base), report_metrics=[])
+
+
+def one_history_each(dialogues: list[art.Trajectory]) -> list[art.Trajectory]:
+    """A trajectory per history: ART's own backends leave additional histories out of SFT."""
+    return [
+        art.Trajectory.model_construct(
+            messages_and_choices=history.messages_and_choices, tools=history.tools, additional_histories=[], reward=0.0
+        )
+        for dialogue in dialogues
+        for history in [dialogue, *dialogue.additional_histories]
+    ]
 
 
 def load_dialogues(path: Path) -> list[art.Trajectory]:
@@ -84,32 +108,33 @@ def _build_base(sft_file: Path, base: Path, seed: int) -> None:
 
 
 async def _train(
-    config: SftConfig, device: str, base: Path, dialogues: list[art.Trajectory], folder: RunFolder
+    config: SftConfig,
+    backend: LocalBackend,
+    model: art.TrainableModel,
+    dialogues: list[art.Trajectory],
+    folder: RunFolder,
 ) -> Trained:
-    learner = LearnerConfig(optimizer=OptimizerConfig(kind="muon", adam_betas=(0.9, 0.98), weight_decay=0.01))
-    backend = TorchBackend(art_dir(config.run, "sft"), TorchConfig(device=device, learner=learner, serve=False))
-    model = art.TrainableModel(name=MODEL_NAME, project=PROJECT, base_model=str(base), report_metrics=[])
     await model.register(backend)
-    service = backend.service(model)
     chunks = plan_chunks(len(dialogues), config)
     steps = sum(len(chunk) for chunk in chunks) // config.batch_dialogues
     metrics: dict[str, float] = {}
-    with tqdm(total=len(chunks), initial=service.step, desc="sft", unit="chunk") as bar:
-        for number in range(service.step, len(chunks)):
+    done = await model.get_step()
+    with tqdm(total=len(chunks), initial=done, desc="sft", unit="chunk") as bar:
+        for number in range(done, len(chunks)):
             started = time.monotonic()
             rates = learning_rates(config, number * config.chunk_batches, len(chunks[number]), steps)
             metrics = await _train_chunk(backend, model, [dialogues[index] for index in chunks[number]], config, rates)
             metrics["time/train_s"] = time.monotonic() - started
-            folder.log_metrics(service.step, metrics)
+            folder.log_metrics(number + 1, metrics)
             bar.set_postfix(loss=f"{metrics['loss/train']:.3f}")
             bar.update()
-    step = service.step
+    step = await model.get_step()
     await backend.close()
     return Trained(model_dir(config.run, "sft") / "checkpoints" / f"{step:04d}", step, metrics)
 
 
 async def _train_chunk(
-    backend: TorchBackend,
+    backend: LocalBackend,
     model: art.TrainableModel,
     dialogues: list[art.Trajectory],
     config: SftConfig,
@@ -141,5 +166,5 @@ def learning_rates(config: SftConfig, first: int, dialogues: int, steps: int) ->
     rates = []
     for step in range(first, first + math.ceil(dialogues / config.batch_dialogues)):
         warmup = min(1.0, (step + 1) / config.warmup_steps)
-        rates.append(config.learning_rate * warmup * max(0.02, 1 - step / max(steps, 1)))
+        rates.append(config.peak_learning_rate * warmup * max(0.02, 1 - step / max(steps, 1)))
     return rates

@@ -28,6 +28,7 @@ MAX_TOKENS = 64
 QUIET = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # ART's litellm fetches a price list at import otherwise
     "TOKENIZERS_PARALLELISM": "false",
+    "OMP_NUM_THREADS": "1",  # kernels this small lose more by meeting than they gain by sharing; --threads overrules
     "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin between tiny kernels take the cores from the simulator
     "KMP_BLOCKTIME": "0",
     "WANDB_MODE": "disabled",
@@ -116,13 +117,18 @@ class SftConfig:
     """Passes over the dialogues; may be a fraction."""
     batch_dialogues: int = 4
     """Dialogues in one optimiser step."""
-    learning_rate: float = 3e-3
-    """After warm-up; falls linearly to zero."""
+    learning_rate: float = 0.0
+    """After warm-up; falls linearly to zero. 0 takes the profile's: 3e-3 on the CPU, 2e-4 on a GPU."""
     warmup_steps: int = 30
     chunk_batches: int = 100
     """Optimiser steps between checkpoints."""
     threads: int = 0
     """Torch's threads; 0 leaves the choice to torch."""
+
+    @property
+    def peak_learning_rate(self) -> float:
+        """The rate that ``learning_rate`` means."""
+        return self.learning_rate or (3e-3 if self.profile == "cpu" else 2e-4)
 
     def check(self) -> None:
         """:raises InputError: what can be known before anything is loaded is wrong."""

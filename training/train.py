@@ -13,6 +13,7 @@ import art
 import torch
 
 from agents.config import COMPACT
+from db.errors import InputError
 from db.world import WorldFactory
 from evaluation.html import refresh_curves
 from evaluation.runs import RunFolder, start_run
@@ -20,6 +21,7 @@ from simulation.agenda_user import AgendaUser
 from simulation.goals import sample_goals
 from simulation.records import Episode
 from training.backend import TorchBackend
+from training.gpu import check_gpu
 from training.grpo import GrpoConfig, GrpoTask, train_grpo
 from training.learner import LearnerConfig
 from training.locations import MODEL_NAME, PROJECT, art_dir, device_of, find_checkpoint, model_dir, stage_folder
@@ -39,6 +41,11 @@ def train(config: TrainConfig) -> Trained:
     :raises InputError: there is no SFT policy, no machine, or the folder holds another run.
     """
     config.check()
+    if config.profile == "gpu":
+        check_gpu()
+        raise InputError(
+            "--profile gpu trains by SFT so far: GRPO on ART's LocalBackend is not wired in; use --profile cpu"
+        )
     device = device_of(config.profile)
     start = find_checkpoint("sft", config.run)
     if config.threads:

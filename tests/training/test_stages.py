@@ -16,8 +16,9 @@ from safetensors.torch import load_file
 from db.errors import InputError
 from simulation.policies import ScriptedPolicy
 from training.collect import collect
+from training.gpu import build_gpu_backend, build_gpu_model
 from training.locations import SFT_FILE, find_checkpoint
-from training.sft import learning_rates, load_dialogues, plan_chunks, train_sft
+from training.sft import learning_rates, load_dialogues, one_history_each, plan_chunks, train_sft
 from training.stages import CollectConfig, SftConfig
 
 ROOT = Path(__file__).parents[2]
@@ -110,6 +111,21 @@ def test_a_dialogue_is_one_trajectory_with_a_history_per_expert_and_router_call(
         assert row["messages"][0] == {"role": "system", "content": row["node"]}
         assert row["messages"][-1]["role"] == "assistant"
         assert row["node"] == "router" or row["tools"]
+
+
+def test_the_gpu_profile_configures_and_says_what_a_machine_without_one_lacks(tmp_path):
+    model = build_gpu_model()
+    assert model.base_model == "Qwen/Qwen2.5-14B-Instruct"
+    assert (model._internal_config or {}).get("init_args", {}).get("load_in_4bit")
+    if not torch.cuda.is_available():
+        with pytest.raises(InputError, match="NVIDIA GPU"):
+            build_gpu_backend(tmp_path)
+
+
+def test_for_arts_own_backends_each_history_is_a_trajectory(finished):
+    flat = one_history_each(load_dialogues(finished / "runs/r/collect" / SFT_FILE))
+    assert len(flat) == len(sft_rows(finished))
+    assert all(not trajectory.additional_histories for trajectory in flat)
 
 
 def test_each_epoch_goes_once_through_all_dialogues():
