@@ -173,7 +173,7 @@ class TrainConfig:
     """Groups per update that have something to compare: few goals teach their own values instead of copying."""
     group_size: int = 4
     """Dialogues of one goal."""
-    learning_rate: float = 5e-4
+    learning_rate: float = 1.5e-4
     """At the first update; falls linearly to a tenth."""
     warmup_steps: int = 2
     """Updates before the rate is reached."""
