@@ -46,10 +46,16 @@ async def main(phase: str, base: Path, root: Path) -> None:
                 while not draft.exists():
                     time.sleep(0.0001)
                 die()
-            if phase == "training":
-                time.sleep(0.03)
+
+        update = service.optimizer.step
+
+        def update_and_die(learning_rate: float) -> None:
+            update(learning_rate)
+            if sampled.is_set():
                 die()
 
+        if phase == "training":
+            service.optimizer.step = update_and_die
         threading.Thread(target=watch, daemon=True).start()
         goals = sample_goals("train", 6, seed=0)
         task = GrpoTask(goals, ImpatientUser, WorldFactory())
