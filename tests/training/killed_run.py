@@ -8,6 +8,8 @@ import threading
 import time
 from pathlib import Path
 
+import torch
+
 from db.world import WorldFactory
 from simulation.goals import sample_goals
 from tests.training.policies import registered
@@ -25,6 +27,7 @@ def die() -> None:
 
 async def main(phase: str, base: Path, root: Path) -> None:
     """Run until the second step's ``phase``, then die."""
+    torch.set_num_threads(1)  # as the run it is compared with: the last bits depend on how many threads add up
     sampled = threading.Event()
 
     async with registered(base, root) as (backend, model, service):
