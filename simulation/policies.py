@@ -3,6 +3,7 @@
 Owns the protocol and the scripted policy. Policies behind an endpoint are `endpoint`'s, trained ones `training`'s.
 """
 
+import random
 from typing import Protocol
 
 from langchain_core.language_models import BaseChatModel
@@ -31,13 +32,19 @@ class Policy(Protocol):
 
 
 class ScriptedPolicy:
-    """The rule-based expert: the ceiling for every other policy, and the CPU profile's teacher."""
+    """The rule-based expert: the ceiling for every other policy, and the CPU profile's teacher.
+
+    ``asking`` is the share of dialogues, from 0 to 1, in which it asks for permission to book as human agents do: a
+    teacher's manner, which costs exchanges. The ceiling never asks.
+    """
 
     name = "scripted"
 
-    def __init__(self, config: AgentConfig = COMPACT) -> None:
+    def __init__(self, config: AgentConfig = COMPACT, asking: float = 0.0) -> None:
         self.config = config
+        self.asking = asking
 
     def chat_model(self, seed: int) -> BaseChatModel:
-        """A fresh one each time; it draws nothing, so ``seed`` changes nothing."""
-        return ScriptedModel(placeholders=self.config.placeholders)
+        """A fresh one each time; ``seed`` decides its manner, nothing else."""
+        asks = random.Random(f"manner-{seed}").random() < self.asking
+        return ScriptedModel(placeholders=self.config.placeholders, asks=asks)

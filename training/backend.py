@@ -7,7 +7,8 @@ tokenisation, which in ART needs Unsloth. The names it overrides are private in 
 """
 
 import math
-from collections.abc import AsyncIterator, Iterable
+import random
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 
 import art
@@ -21,10 +22,11 @@ from art.types import TrainConfig, TrainSFTConfig
 from art.utils.output_dirs import get_model_dir
 
 from training.asyncio_guard import asyncio_left_alone
+from training.augmentation import ValueSwap
 from training.credit import TOOL_SCHEMA_FORMAT, Credit, credit_groups
 from training.packing import PackingReport, merge_prefixes, pack
 from training.service import TorchConfig, TorchService
-from training.supervised import IGNORED, tokenise_history
+from training.supervised import IGNORED, Row, tokenise_history
 
 with asyncio_left_alone():
     from art.local.backend import LocalBackend
@@ -133,11 +135,14 @@ class TorchBackend(LocalBackend):
         size = config.batch_size if isinstance(config.batch_size, int) else DEFAULT_SFT_BATCH
         listed = list(trajectories)
         rates = config.learning_rate
+        swap = ValueSwap(service.tokenizer) if self.config.swap_values else None
+        rng = random.Random(f"swap-{service.step}")  # a chunk that is done again after a kill is the same chunk
         batches = [
             _sft_batch(
                 listed[start : start + size],
                 rates[number] if isinstance(rates, list) else rates,
                 service,
+                (lambda row: swap(row, rng)) if swap else None,
             )
             for number, start in enumerate(range(0, len(listed), size))
         ]
@@ -171,11 +176,17 @@ def _require_logprobs(groups: Iterable[art.TrajectoryGroup]) -> None:
                 raise MissingLogprobsError(f"{len(wrong)} log-probabilities are not numbers")
 
 
-def _sft_batch(trajectories: list[art.Trajectory], learning_rate: float, service: TorchService) -> SFTBatch:
+def _sft_batch(
+    trajectories: list[art.Trajectory],
+    learning_rate: float,
+    service: TorchService,
+    augment: Callable[[Row], Row] | None,
+) -> SFTBatch:
     tensors: list[dict[str, torch.Tensor]] = []
     for trajectory in trajectories:
         for history in [trajectory, *trajectory.additional_histories]:
             row = tokenise_history(history.messages(), history.tools, service.tokenizer)
+            row = augment(row) if augment else row
             ids = torch.tensor([row.ids])
             labels = torch.where(torch.tensor([row.trained]), ids, IGNORED)
             tensors.append({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels})

@@ -34,6 +34,8 @@ class TorchConfig:
     device: str = "cpu"
     engine: EngineConfig = field(default_factory=EngineConfig)
     learner: LearnerConfig = field(default_factory=LearnerConfig)
+    swap_values: bool = False
+    """Whether SFT rows show other values each time (``training.augmentation``)."""
     serve: bool = True
     """Start the HTTP server; off, only the in-process endpoint answers."""
 

@@ -66,7 +66,10 @@ def _small_backend(config: SftConfig, device: str, sft_file: Path) -> tuple[Loca
     if not (base / "config.json").exists():
         _build_base(sft_file, base, config.seed)
     learner = LearnerConfig(optimizer=OptimizerConfig(kind="muon", adam_betas=(0.9, 0.98), weight_decay=0.01))
-    backend = TorchBackend(art_dir(config.run, "sft"), TorchConfig(device=device, learner=learner, serve=False))
+    backend = TorchBackend(
+        art_dir(config.run, "sft"),
+        TorchConfig(device=device, learner=learner, swap_values=config.swap_values, serve=False),
+    )
     return backend, art.TrainableModel(name=MODEL_NAME, project=PROJECT, base_model=str(base), report_metrics=[])
 
 

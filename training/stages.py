@@ -61,6 +61,9 @@ class CollectConfig:
     """``scripted``, or ``endpoint:MODEL`` with a key in OPENAI_API_KEY."""
     base_url: str = "https://api.openai.com/v1"
     """The server of ``endpoint:MODEL``."""
+    asking: float = 0.5
+    """Share of dialogues in which the scripted teacher asks before it books, as people do and nobody needs: what the
+    turn penalty of GRPO can unlearn."""
     wordings: Wordings = "train"
     """Which of the user's sentences: those held out are for evaluation."""
     minimum_reward: float = 0.0
@@ -75,6 +78,8 @@ class CollectConfig:
             raise InputError(f"--dialogues {self.dialogues} plays nothing: give 1 or more")
         if self.concurrency < 1:
             raise InputError(f"--concurrency {self.concurrency} plays nothing: give 1 or more")
+        if not 0 <= self.asking <= 1:
+            raise InputError(f"--asking {self.asking:g} is no share: give 0 to 1")
         if self.teacher != "scripted" and not self.teacher.removeprefix(PREFIX).strip(PREFIX):
             raise InputError(f"--teacher {self.teacher} names no model: give one such as endpoint:gpt-4.1")
         if self.teacher != "scripted" and not self.teacher.startswith(PREFIX):
@@ -95,6 +100,7 @@ class CollectConfig:
             "profile": self.profile,
             "dialogues": self.dialogues,
             "teacher": self.teacher,
+            "asking": self.asking,
             "wordings": self.wordings,
             "minimum_reward": self.minimum_reward,
         }
@@ -120,6 +126,8 @@ class SftConfig:
     learning_rate: float = 0.0
     """After warm-up; falls linearly to zero. 0 takes the profile's: 3e-3 on the CPU, 2e-4 on a GPU."""
     warmup_steps: int = 30
+    swap_values: bool = True
+    """On the CPU: show venues, days and numbers swapped for others, so that copying is learnt and not the values."""
     chunk_batches: int = 100
     """Optimiser steps between checkpoints."""
     threads: int = 0
@@ -149,6 +157,7 @@ class SftConfig:
             "learning_rate": self.learning_rate,
             "warmup_steps": self.warmup_steps,
             "chunk_batches": self.chunk_batches,
+            "swap_values": self.swap_values,
         }
 
 
