@@ -9,6 +9,7 @@ tokenisation, which in ART needs Unsloth. The names it overrides are private in 
 import math
 import random
 from collections.abc import AsyncIterator, Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import art
@@ -142,7 +143,7 @@ class TorchBackend(LocalBackend):
                 listed[start : start + size],
                 rates[number] if isinstance(rates, list) else rates,
                 service,
-                (lambda row: swap(row, rng)) if swap else None,
+                partial(swap, rng=rng) if swap else None,
             )
             for number, start in enumerate(range(0, len(listed), size))
         ]
