@@ -23,11 +23,12 @@ from art.types import TrainConfig, TrainSFTConfig
 from art.utils.output_dirs import get_model_dir
 
 from training.asyncio_guard import asyncio_left_alone
-from training.augmentation import ValueSwap
+from training.augmentation import Augmentation
+from training.chat import Message, ToolSchema
 from training.credit import TOOL_SCHEMA_FORMAT, Credit, credit_groups
 from training.packing import PackingReport, merge_prefixes, pack
 from training.service import TorchConfig, TorchService
-from training.supervised import IGNORED, Row, tokenise_history
+from training.supervised import IGNORED, Row
 
 with asyncio_left_alone():
     from art.local.backend import LocalBackend
@@ -136,14 +137,13 @@ class TorchBackend(LocalBackend):
         size = config.batch_size if isinstance(config.batch_size, int) else DEFAULT_SFT_BATCH
         listed = list(trajectories)
         rates = config.learning_rate
-        swap = ValueSwap(service.tokenizer) if self.config.swap_values else None
+        augmentation = Augmentation(service.tokenizer, values=self.config.swap_values, words=self.config.noisy_words)
         rng = random.Random(f"swap-{service.step}")  # a chunk that is done again after a kill is the same chunk
         batches = [
             _sft_batch(
                 listed[start : start + size],
                 rates[number] if isinstance(rates, list) else rates,
-                service,
-                partial(swap, rng=rng) if swap else None,
+                partial(augmentation, rng=rng),
             )
             for number, start in enumerate(range(0, len(listed), size))
         ]
@@ -180,14 +180,12 @@ def _require_logprobs(groups: Iterable[art.TrajectoryGroup]) -> None:
 def _sft_batch(
     trajectories: list[art.Trajectory],
     learning_rate: float,
-    service: TorchService,
-    augment: Callable[[Row], Row] | None,
+    render: Callable[[list[Message], list[ToolSchema] | None], Row],
 ) -> SFTBatch:
     tensors: list[dict[str, torch.Tensor]] = []
     for trajectory in trajectories:
         for history in [trajectory, *trajectory.additional_histories]:
-            row = tokenise_history(history.messages(), history.tools, service.tokenizer)
-            row = augment(row) if augment else row
+            row = render(history.messages(), history.tools)
             ids = torch.tensor([row.ids])
             labels = torch.where(torch.tensor([row.trained]), ids, IGNORED)
             tensors.append({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels})

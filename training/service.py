@@ -36,6 +36,8 @@ class TorchConfig:
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     swap_values: bool = False
     """Whether SFT rows show other values each time (``training.augmentation``)."""
+    noisy_words: bool = False
+    """Whether SFT rows show the user's sentences with words replaced that do not matter."""
     serve: bool = True
     """Start the HTTP server; off, only the in-process endpoint answers."""
 

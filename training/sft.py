@@ -68,7 +68,13 @@ def _small_backend(config: SftConfig, device: str, sft_file: Path) -> tuple[Loca
     learner = LearnerConfig(optimizer=OptimizerConfig(kind="muon", adam_betas=(0.9, 0.98), weight_decay=0.01))
     backend = TorchBackend(
         art_dir(config.run, "sft"),
-        TorchConfig(device=device, learner=learner, swap_values=config.swap_values, serve=False),
+        TorchConfig(
+            device=device,
+            learner=learner,
+            swap_values=config.swap_values,
+            noisy_words=config.noisy_words,
+            serve=False,
+        ),
     )
     return backend, art.TrainableModel(name=MODEL_NAME, project=PROJECT, base_model=str(base), report_metrics=[])
 

@@ -128,6 +128,8 @@ class SftConfig:
     warmup_steps: int = 30
     swap_values: bool = True
     """On the CPU: show venues, days and numbers swapped for others, so that copying is learnt and not the values."""
+    noisy_words: bool = True
+    """On the CPU: replace or drop words of the user that do not change what it means, so that other wordings work."""
     chunk_batches: int = 100
     """Optimiser steps between checkpoints."""
     threads: int = 0
@@ -158,6 +160,7 @@ class SftConfig:
             "warmup_steps": self.warmup_steps,
             "chunk_batches": self.chunk_batches,
             "swap_values": self.swap_values,
+            "noisy_words": self.noisy_words,
         }
 
 
