@@ -34,7 +34,7 @@ class EvalConfig:
     run: str = "demo"
     """Name of the run: trained policies are looked for, and reports kept, in runs/NAME."""
     out: Path | None = None
-    """The folder for the report (default: runs/RUN/eval-POLICY-GOALS)."""
+    """The folder for the report (default: runs/RUN/eval-POLICY-GOALS, with -WORDINGS unless all)."""
     profile: Literal["cpu", "gpu"] = "cpu"
     """Where a trained policy runs."""
     rescore: Path | None = None
@@ -71,7 +71,8 @@ class EvalConfig:
     @property
     def folder(self) -> Path:
         goals = Path(self.goals).name.split(".")[0]
-        name = f"eval-{self.policy_name}-{goals}".replace("/", "-").replace(":", "-")
+        wordings = "" if self.wordings == "all" else f"-{self.wordings}"
+        name = f"eval-{self.policy_name}-{goals}{wordings}".replace("/", "-").replace(":", "-")
         return self.out or Path("runs") / self.run / name
 
     @property

@@ -5,6 +5,7 @@ counts in ``faults`` only, book rate needs a goal that books, inform F1 one that
 episodes give the same intervals.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -72,6 +73,8 @@ class Summary(BaseModel):
     metrics: dict[str, Metric]
     latency_s: Percentiles | None
     faults: dict[str, int]
+    failures: dict[str, int]
+    """Dialogues in which each kind of reason against grounded success was found, the most frequent first."""
     dialogues: int
 
 
@@ -102,8 +105,10 @@ def summarise(scores: Sequence[EpisodeScore], seed: int = 0, prices: Prices | No
         if (metric := bootstrap_mean(values, seed)) is not None
     }
     faults = {who: sum(score.fault == who for score in scores) for who in ("agent", "user", "infrastructure")}
+    kinds = Counter(kind for score in fair for kind in {reason.partition(":")[0] for reason in score.grounded.failures})
+    failures = dict(sorted(kinds.items(), key=lambda item: (-item[1], item[0])))
     latency = percentiles([latency for score in fair for latency in score.latencies_s])
-    return Summary(metrics=metrics, latency_s=latency, faults=faults, dialogues=len(scores))
+    return Summary(metrics=metrics, latency_s=latency, faults=faults, failures=failures, dialogues=len(scores))
 
 
 def _columns(scores: Sequence[EpisodeScore], prices: Prices | None) -> Mapping[str, list[float]]:
@@ -117,6 +122,7 @@ def _columns(scores: Sequence[EpisodeScore], prices: Prices | None) -> Mapping[s
         "inform_recall": _defined(each.inform_recall for each in officials),
         "inform_f1": _defined(each.inform_f1 for each in officials),
         "exchanges": [float(score.exchanges) for score in scores],
+        "exchanges_on_success": [float(score.exchanges) for score in scores if score.grounded.success],
         "turns": [float(each.turns) for each in officials],
         "reward": [score.reward.total for score in scores if score.reward is not None],
         "llm_calls": [float(score.llm_calls) for score in scores],

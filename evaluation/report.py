@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from rich.table import Table
 
 from evaluation.metrics import EpisodeScore, Metric, Percentiles, Prices, score_episode, summarise
@@ -21,6 +21,7 @@ MEANINGS: Mapping[str, str] = {
     "book_rate": "ConvLab's evaluator: bookings that fit the goal",
     "inform_f1": "ConvLab's evaluator: requested facts that were told",
     "exchanges": "the user speaks, the agent answers",
+    "exchanges_on_success": "of the dialogues with grounded success",
     "turns": "ConvLab's count, two an exchange",
     "reward": "1 off per exchange, +80 for grounded success, -40 else",
     "llm_calls": "completions in a dialogue",
@@ -48,6 +49,7 @@ class ReportMetrics(BaseModel):
     book_rate: Metric | None
     inform_f1: Metric | None
     exchanges: Metric | None
+    exchanges_on_success: Metric | None = None
     turns: Metric | None
     reward: Metric | None
     llm_calls: Metric | None
@@ -71,6 +73,9 @@ class Report(BaseModel):
     goals: str
     metrics: ReportMetrics
     faults: dict[str, int]
+    failures: dict[str, int] = Field(default_factory=dict, exclude=True)
+    """Kind of reason against grounded success -> dialogues with it (``evaluation.grounded``). For the terminal: the
+    file's fields are fixed."""
     versions: dict[str, str]
     """Python, packages, and ``concierge``: the git revision."""
 
@@ -113,6 +118,7 @@ def build_report(
         goals=goals,
         metrics=ReportMetrics.model_validate({name: values.get(name) for name in ReportMetrics.model_fields}),
         faults=summary.faults,
+        failures=summary.failures,
         versions=package_versions() | {"concierge": git_revision()},
     )
 
@@ -126,6 +132,9 @@ def report_table(reports: Mapping[str, Report]) -> Table:
             table.add_row(name, *(f"{text}  [dim]{interval}[/dim]" if interval else text for text, interval in cells))
     faults = [", ".join(f"{who} {count}" for who, count in report.faults.items()) for report in reports.values()]
     table.add_row("faults", *faults)
+    failures = [", ".join(f"{kind} {count}" for kind, count in report.failures.items()) for report in reports.values()]
+    if any(failures):
+        table.add_row("dialogues that failed by", *failures)
     return table
 
 

@@ -52,6 +52,7 @@ def test_broken_dialogues_are_counted_and_not_averaged():
     summary = summarise(scores)
     assert summary.faults == {"agent": 1, "user": 0, "infrastructure": 1}
     assert summary.dialogues == 3
+    assert summary.failures["fault"] == 1, "of the fair ones, with a reason for each"
     assert summary.metrics["reward"].mean == -42.0
     assert summary.metrics["llm_calls"].mean == 2.0
     assert "book_rate" not in summary.metrics
@@ -74,3 +75,14 @@ async def test_book_rate_is_over_the_goals_that_book():
     summary = summarise([score_episode(episode) for episode in episodes])
     assert summary.metrics["book_rate"].mean == 1.0
     assert summary.metrics["success"].mean == summary.metrics["grounded_success"].mean == 1.0
+
+
+async def test_length_is_told_of_the_successful_dialogues_apart():
+    worlds = WorldFactory()
+    goals = sample_goals("test", 4, seed=7)
+    done = [await play_episode(goal, ScriptedPolicy(), AgendaUser(goal, 1), worlds, 1) for goal in goals]
+    failed = make_episode(EpisodePlan(make_goal("f"), 0, 1), Fault(who="agent", kind="Error", message=""))
+    metrics = summarise([score_episode(episode) for episode in [*done, failed]]).metrics
+    lengths = [len(episode.exchanges) for episode in done]
+    assert metrics["exchanges_on_success"].mean == pytest.approx(sum(lengths) / 4)
+    assert metrics["exchanges"].mean == pytest.approx((sum(lengths) + len(failed.exchanges)) / 5)
