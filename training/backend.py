@@ -25,7 +25,7 @@ from art.utils.output_dirs import get_model_dir
 from training.asyncio_guard import asyncio_left_alone
 from training.augmentation import Augmentation
 from training.chat import Message, ToolSchema
-from training.credit import TOOL_SCHEMA_FORMAT, Credit, credit_groups
+from training.credit import SMOOTHING, TOOL_SCHEMA_FORMAT, Credit, credit_groups
 from training.packing import PackingReport, merge_prefixes, pack
 from training.service import TorchConfig, TorchService
 from training.supervised import IGNORED, Row
@@ -51,6 +51,8 @@ class TorchBackend(LocalBackend):
         """What merging prefixes saved at the last step."""
         self.credit: Credit = "outcome"
         """How the next update spreads a trajectory's advantage over its calls."""
+        self.spread_floor = SMOOTHING
+        """What the next update adds to a group's spread before it divides by it (``credit_groups``)."""
         self._packed_sequence_length_requires_chunk_alignment = False
         self._default_chat_template_tool_schema_format = TOOL_SCHEMA_FORMAT
 
@@ -86,6 +88,7 @@ class TorchBackend(LocalBackend):
             service.tokenizer,
             credit=self.credit,
             scale_rewards=scale_rewards,
+            spread_floor=self.spread_floor,
             allow_training_without_logprobs=allow_training_without_logprobs,
         )
         rows, self.packing = merge_prefixes(calls, packed_sequence_length or self.config.engine.max_positions)

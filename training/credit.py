@@ -63,16 +63,22 @@ def credit_groups(
     *,
     credit: Credit = "outcome",
     scale_rewards: bool = True,
+    spread_floor: float = SMOOTHING,
     allow_training_without_logprobs: bool = False,
 ) -> list[CreditedCall]:
-    """The calls with something to learn from, trajectory by trajectory; a trajectory of advantage 0 has nothing."""
+    """The calls with something to learn from, trajectory by trajectory; a trajectory of advantage 0 has nothing.
+
+    ``spread_floor``, in units of reward, is added to the standard deviation that ``scale_rewards`` divides by. ART's
+    negligible one makes a group that differs by an exchange weigh as much as one that differs by success; a large one
+    comes near to no division at all (Liu et al. 2025, "Dr. GRPO").
+    """
     calls: list[CreditedCall] = []
     for group in groups:
         members = list(group)
         rewards = [member.reward for member in members]
         mean = statistics.fmean(rewards) if rewards else 0.0
         spread = math.sqrt(sum((reward - mean) ** 2 for reward in rewards) / len(rewards)) if rewards else 0.0
-        scale = 1 / (spread + SMOOTHING) if scale_rewards else 1.0
+        scale = 1 / (spread + spread_floor) if scale_rewards else 1.0
         returns = _returns_by_turn(members) if credit == "turn" else []
         for number, member in enumerate(members):
             advantage = (member.reward - mean) * scale

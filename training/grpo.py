@@ -25,6 +25,7 @@ from simulation.records import Episode, Goal
 from training.backend import TorchBackend
 from training.capture import CaptureTarget
 from training.checkpoints import prune_checkpoints
+from training.credit import SMOOTHING
 from training.policy_model import ChatSettings
 from training.rollouts import MakeUser, Rollout, RolloutPlan, RolloutSettings, rollout
 from training.stages import Credit
@@ -70,6 +71,8 @@ class GrpoConfig:
     """Weight of the KL penalty to the first checkpoint; 0 turns it off."""
     scale_rewards: bool = True
     """Divide advantages by the group's standard deviation."""
+    spread_floor: float = SMOOTHING
+    """Added to that deviation (``training.credit.credit_groups``)."""
     advantage_balance: float = 0.0
     """ART's: 0 weighs bad and good rollouts alike, 1 learns from the good ones alone."""
     credit: Credit = "outcome"
@@ -221,7 +224,7 @@ async def _update(
     if not sampled.groups:
         await backend.service(model).skip()
         return {"train/skipped": 1.0}
-    backend.credit = config.credit
+    backend.credit, backend.spread_floor = config.credit, config.spread_floor
     result = await backend.train(
         model,
         sampled.groups,

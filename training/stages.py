@@ -199,8 +199,11 @@ class TrainConfig:
     """Weight of the penalty for leaving the SFT policy."""
     advantage_balance: float = 0.0
     """0 weighs bad and good dialogues alike, 1 learns from the good ones alone."""
-    scale_rewards: bool = False
-    """Divide advantages by the group's spread, as GRPO does; without, an exchange more weighs little beside success."""
+    scale_rewards: bool = True
+    """Divide advantages by the group's spread, as GRPO does; without, an exchange more weighs next to nothing beside
+    success."""
+    spread_floor: float = 5.0
+    """Added to that spread, so that groups that differ by an exchange weigh less than groups that differ by success."""
     credit: Credit = "outcome"
     """How a dialogue's advantage is spread over its tokens."""
     wordings: Wordings = "train"
@@ -217,6 +220,8 @@ class TrainConfig:
                 f"--steps {self.steps} --goals-per-step {self.goals_per_step} --group-size {self.group_size}: "
                 "a group needs 2 dialogues to compare, the others 1"
             )
+        if self.spread_floor < 0:
+            raise InputError(f"--spread-floor {self.spread_floor:g} is below 0: give 0 or more")
 
     def identity(self) -> dict[str, JsonValue]:
         """What has to agree for two starts to be the same training, beside the seed."""

@@ -69,6 +69,7 @@ def grpo_config(config: TrainConfig) -> GrpoConfig:
         kl_coef=config.kl_coef,
         advantage_balance=config.advantage_balance,
         scale_rewards=config.scale_rewards,
+        spread_floor=config.spread_floor,
         credit=config.credit,
         seed=config.seed,
     )

@@ -185,6 +185,22 @@ async def test_credit_by_node_gives_router_and_experts_half_each(sampled):
     assert halves == pytest.approx({"router": 0.5, "hotel": 0.5})
 
 
+async def test_a_spread_floor_lets_an_exchange_weigh_less_than_success(sampled):
+    groups, tokenizer = sampled
+    members = groups[0].trajectories
+
+    def largest(rewards: tuple[float, ...], floor: float) -> float:
+        for member, reward in zip(members, rewards, strict=True):
+            member.reward = reward
+        calls = credit_groups([art.TrajectoryGroup(members)], tokenizer, spread_floor=floor)
+        return max(call.advantage for call in calls)
+
+    exchange, success = (75.0, 74.0, 75.0, 74.0), (75.0, -45.0, 75.0, -45.0)
+    assert largest(exchange, 0.0) == pytest.approx(largest(success, 0.0)) == pytest.approx(1.0)
+    assert largest(exchange, 5.0) == pytest.approx(0.5 / 5.5)
+    assert largest(success, 5.0) == pytest.approx(60 / 65)
+
+
 async def test_credit_by_turn_compares_what_came_after(sampled):
     groups, tokenizer = sampled
     members = groups[0].trajectories
