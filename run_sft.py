@@ -8,7 +8,7 @@ from training.stages import SftConfig, quiet
 
 def main() -> None:
     config = tyro.cli(SftConfig)
-    quiet()
+    quiet(config.track)
     with exit_codes():
         config.check()
         from training.sft import train_sft  # brings torch and ART, which --help does not need

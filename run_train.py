@@ -8,7 +8,7 @@ from training.stages import TrainConfig, quiet
 
 def main() -> None:
     config = tyro.cli(TrainConfig)
-    quiet()
+    quiet(config.track)
     with exit_codes():
         config.check()
         from training.train import train  # brings torch and ART, which --help does not need

@@ -6,12 +6,29 @@ told by its dashes as well as by its colour, and every chart says in words where
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
 
-FIRST = ("success", "grounded_success", "exchanges", "reward", "tool_errors", "entropy", "kl", "loss")
-"""Metrics that lead, in this order; the others follow by name."""
+FIRST = (
+    "success",
+    "grounded_success",
+    "exchanges",
+    "reward",
+    "tool_error_rate",
+    "tool_errors",
+    "entropy",
+    "kl",
+    "clip_fraction",
+    "probs_corr",
+    "loss",
+    "learning_rate",
+)
+"""Metrics that lead, in this order, each with those whose names begin with its own; the others follow by name."""
+STAGES = frozenset({"train", "val", "test"})
+"""``loss/train`` is the metric ``loss`` of the stage ``train``, as ``train/reward`` is ``reward``."""
+LOW, HIGH = "_low", "_high"
+"""``reward_low`` and ``reward_high`` are the ends of an interval and drawn as a band around ``reward``."""
 HIDDEN = frozenset({"step", "time", "recorded_at"})
 
 WIDTH, HEIGHT = 320, 170
@@ -25,6 +42,9 @@ class Series:
 
     label: str
     points: list[tuple[float, float]]
+    low: list[tuple[float, float]] = field(default_factory=list)
+    """The lower ends of the intervals, where there are any; as many as ``high``, at the same steps."""
+    high: list[tuple[float, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -37,11 +57,17 @@ class Chart:
     summary: str
     """The same in words."""
 
+    @property
+    def banded(self) -> bool:
+        """Whether intervals are drawn."""
+        return any(line.low for line in self.series)
+
 
 def build_charts(runs: Mapping[str, Sequence[Mapping[str, object]]]) -> list[Chart]:
     """A chart per metric from the rows of each run's ``metrics.jsonl``.
 
-    The part of a name before its last slash is the stage: ``val/reward`` and ``train/reward`` share a chart.
+    The part of a name before its last slash is the stage: ``val/reward`` and ``train/reward`` share a chart. Intervals
+    (``LOW``, ``HIGH``) belong to the chart of their metric.
     """
     lines: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for run, rows in runs.items():
@@ -52,10 +78,13 @@ def build_charts(runs: Mapping[str, Sequence[Mapping[str, object]]]) -> list[Cha
                 if y is None or name in HIDDEN:
                     continue
                 stage, _, metric = name.rpartition("/")
+                if metric in STAGES and stage:
+                    stage, metric = metric, stage
                 label = " ".join(part for part in (run if len(runs) > 1 else "", stage) if part) or run
                 points = lines.setdefault(metric, {}).setdefault(label, [])
                 points.append((number if step is None else step, y))
-    return [_chart(metric, lines[metric]) for metric in sorted(lines, key=_order)]
+    ends = {metric for metric in lines if metric.endswith((LOW, HIGH)) and metric.rsplit("_", 1)[0] in lines}
+    return [_chart(metric, lines) for metric in sorted(lines.keys() - ends, key=_order)]
 
 
 def _order(metric: str) -> tuple[int, str]:
@@ -67,14 +96,23 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-def _chart(metric: str, lines: Mapping[str, list[tuple[float, float]]]) -> Chart:
-    series = [Series(label, thin(points)) for label, points in lines.items()]
-    summary = "; ".join(
-        f"{line.label}: {format_number(line.points[0][1])} at step {format_number(line.points[0][0])}, "
-        f"{format_number(line.points[-1][1])} at step {format_number(line.points[-1][0])}"
-        for line in series
-    )
+def _chart(metric: str, lines: Mapping[str, Mapping[str, list[tuple[float, float]]]]) -> Chart:
+    series = []
+    for label, points in lines[metric].items():
+        low, high = (lines.get(metric + end, {}).get(label, []) for end in (LOW, HIGH))
+        band = (thin(low), thin(high)) if [step for step, _ in low] == [step for step, _ in high] else ([], [])
+        series.append(Series(label, thin(points), *band))
+    summary = "; ".join(f"{line.label}: {_in_words(line, 0)}, {_in_words(line, -1)}" for line in series)
     return Chart(metric, series, line_chart(metric, series, summary), summary)
+
+
+def _in_words(line: Series, place: int) -> str:
+    step, value = line.points[place]
+    words = f"{format_number(value)} at step {format_number(step)}"
+    if line.low and line.low[place][0] == step:
+        low, high = line.low[place][1], line.high[place][1]
+        words += f" ({format_number(low)} to {format_number(high)})"
+    return words
 
 
 def thin(points: Sequence[tuple[float, float]], most: int = MOST_POINTS) -> list[tuple[float, float]]:
@@ -90,9 +128,9 @@ def thin(points: Sequence[tuple[float, float]], most: int = MOST_POINTS) -> list
 
 
 def line_chart(title: str, series: Sequence[Series], summary: str) -> str:
-    """An ``<svg>`` of the lines with a value axis and the first and last step."""
+    """An ``<svg>`` of the lines, their intervals as bands behind them, a value axis and the first and last step."""
     xs = [x for line in series for x, _ in line.points]
-    ys = [y for line in series for _, y in line.points]
+    ys = [y for line in series for _, y in [*line.points, *line.low, *line.high]]
     (x0, x1), ticks = (min(xs), max(xs)), value_ticks(min(ys), max(ys))
     low, high = ticks[0], ticks[-1]
 
@@ -110,6 +148,10 @@ def line_chart(title: str, series: Sequence[Series], summary: str) -> str:
         parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{format_number(tick)}</text>')
     parts.append(f'<text x="{LEFT}" y="{HEIGHT - 6}">{format_number(x0)}</text>')
     parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 6}" text-anchor="end">step {format_number(x1)}</text>')
+    for number, line in enumerate(series):
+        if line.low:
+            edge = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*end) for end in [*line.low, *line.high[::-1]]))
+            parts.append(f'<polygon class="band s{number % 4}" points="{edge}"/>')
     for number, line in enumerate(series):
         places = [place(x, y) for x, y in line.points]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)

@@ -9,6 +9,7 @@ import json
 import math
 import random
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,8 @@ import torch
 from art.trajectories import History
 from tqdm import tqdm
 
-from evaluation.runs import RunFolder, start_run
+from evaluation.html import refresh_curves
+from evaluation.runs import start_run
 from training.backend import LocalBackend, TorchBackend
 from training.gpu import build_gpu_backend, build_gpu_model
 from training.learner import LearnerConfig
@@ -26,6 +28,7 @@ from training.optimizers import OptimizerConfig
 from training.service import TorchConfig
 from training.small_model import SmallModelConfig, build_small_model
 from training.stages import SftConfig
+from training.trackers import start_trackers
 from training.vocabulary import build_vocabulary
 
 COMMAND = "run_sft"
@@ -51,14 +54,23 @@ def train_sft(config: SftConfig) -> Trained:
     sft_file = collected(config.run)
     if config.threads:
         torch.set_num_threads(config.threads)
-    with start_run(stage_folder(config.run, "sft"), COMMAND, config.identity(), config.seed) as folder:
+    with (
+        start_run(stage_folder(config.run, "sft"), COMMAND, config.identity(), config.seed) as folder,
+        start_trackers(config.track, folder) as trackers,
+    ):
+
+        def on_chunk(number: int, metrics: Mapping[str, float]) -> None:
+            folder.log_metrics(number, metrics)
+            trackers.log(number, metrics)
+            refresh_curves(folder, "SFT")
+
         dialogues = load_dialogues(sft_file)
         if config.profile == "gpu":
             backend, model = build_gpu_backend(art_dir(config.run, "sft")), build_gpu_model()
             dialogues = one_history_each(dialogues)
         else:
             backend, model = _small_backend(config, device, sft_file)
-        return asyncio.run(_train(config, backend, model, dialogues, folder))
+        return asyncio.run(_train(config, backend, model, dialogues, on_chunk))
 
 
 def _small_backend(config: SftConfig, device: str, sft_file: Path) -> tuple[LocalBackend, art.TrainableModel]:
@@ -121,7 +133,7 @@ async def _train(
     backend: LocalBackend,
     model: art.TrainableModel,
     dialogues: list[art.Trajectory],
-    folder: RunFolder,
+    on_chunk: Callable[[int, Mapping[str, float]], None],
 ) -> Trained:
     await model.register(backend)
     chunks = plan_chunks(len(dialogues), config)
@@ -134,7 +146,7 @@ async def _train(
             rates = learning_rates(config, number * config.chunk_batches, len(chunks[number]), steps)
             metrics = await _train_chunk(backend, model, [dialogues[index] for index in chunks[number]], config, rates)
             metrics["time/train_s"] = time.monotonic() - started
-            folder.log_metrics(number + 1, metrics)
+            on_chunk(number + 1, metrics)
             bar.set_postfix(loss=f"{metrics['loss/train']:.3f}")
             bar.update()
     step = await model.get_step()

@@ -5,6 +5,7 @@ purpose: ``--help`` and bad input must not wait for torch or ART.
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -16,6 +17,7 @@ from evaluation.runner import DEFAULT_CONCURRENCY
 from simulation.endpoint import PREFIX, EndpointConfig
 from simulation.wordings import Wordings
 from training.locations import Profile, check_device, collected, find_checkpoint, stage_folder
+from training.trackers import check_trackers
 
 Credit = Literal["outcome", "turn", "node"]
 """How an advantage is spread over a dialogue's calls. ``outcome``: every sampled token gets the trajectory's, as in
@@ -36,10 +38,11 @@ QUIET = {
 }
 
 
-def quiet() -> None:
-    """What scripts set before heavy imports, unless the user has set it otherwise."""
+def quiet(track: Sequence[str] = ()) -> None:
+    """What scripts set before heavy imports, unless the user has set it otherwise, or tracks with W&B."""
     for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
+        if name != "WANDB_MODE" or "wandb" not in track:
+            os.environ.setdefault(name, value)
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,8 @@ class SftConfig:
     """Optimiser steps between checkpoints."""
     threads: int = 0
     """Torch's threads; 0 leaves the choice to torch."""
+    track: tuple[str, ...] = ()
+    """``tensorboard``, ``wandb``, or both: where each step's metrics go besides the run's own ``metrics.jsonl``."""
 
     @property
     def peak_learning_rate(self) -> float:
@@ -142,6 +147,7 @@ class SftConfig:
 
     def check(self) -> None:
         """:raises InputError: what can be known before anything is loaded is wrong."""
+        check_trackers(self.track)
         check_device(self.profile)
         collected(self.run)
         if self.epochs <= 0 or self.batch_dialogues < 1 or self.chunk_batches < 1 or self.warmup_steps < 1:
@@ -210,9 +216,12 @@ class TrainConfig:
     """Which of the user's sentences: those held out are for evaluation."""
     threads: int = 0
     """Torch's threads; 0 leaves the choice to torch."""
+    track: tuple[str, ...] = ()
+    """``tensorboard``, ``wandb``, or both: where each step's metrics go besides the run's own ``metrics.jsonl``."""
 
     def check(self) -> None:
         """:raises InputError: what can be known before anything is loaded is wrong."""
+        check_trackers(self.track)
         check_device(self.profile)
         find_checkpoint("sft", self.run)
         if self.group_size < 2 or self.goals_per_step < 1 or self.steps < 1:
@@ -226,6 +235,6 @@ class TrainConfig:
     def identity(self) -> dict[str, JsonValue]:
         """What has to agree for two starts to be the same training, beside the seed."""
         same = asdict(self)
-        for name in ("run", "seed", "threads"):
+        for name in ("run", "seed", "threads", "track"):
             del same[name]
         return same

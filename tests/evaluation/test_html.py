@@ -131,6 +131,25 @@ def test_stages_of_a_metric_share_a_chart_and_known_metrics_lead():
     assert [line.label for line in charts[0].series] == ["train", "val"]
 
 
+def test_the_ends_of_an_interval_are_a_band_and_no_chart_of_their_own():
+    rows = [
+        {"step": step, "train/reward": step * 1.0, "train/reward_low": 0.0, "train/reward_high": 5.0} for step in (1, 2)
+    ]
+    (chart,) = build_charts({"grpo": rows})
+    assert chart.series[0].low == [(1.0, 0.0), (2.0, 0.0)]
+    assert chart.svg.count("<polygon") == 1
+    assert "2 at step 2 (0 to 5)" in chart.summary
+    assert "95% intervals over the rollouts" in render_html([RunView("grpo", metrics=rows)], "GRPO")
+    bare = [{"step": 1, "reward": 1.0, "share_low": 2.0}]
+    assert [chart.title for chart in build_charts({"grpo": bare})] == ["reward", "share_low"]
+    assert "95% intervals over the rollouts" not in render_html([RunView("grpo", metrics=bare)], "GRPO")
+
+
+def test_the_stage_may_come_last():
+    (chart,) = build_charts({"sft": [{"step": 1, "loss/train": 1.0}]})
+    assert (chart.title, chart.series[0].label) == ("loss", "train")
+
+
 def test_what_is_no_number_is_no_point():
     rows = [{"step": 1, "reward": float("nan"), "model": "x"}, {"step": 2, "reward": 3.0, "model": "y"}]
     (chart,) = build_charts({"run": rows})
