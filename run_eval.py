@@ -1,4 +1,4 @@
-"""Evaluate a policy on simulated users: ``uv run run_eval.py --policy scripted --dialogues 200``."""
+"""Evaluate a policy: ``uv run run_eval.py --policy scripted --dialogues 200``, or ``--task casework --policy gold``."""
 
 import os
 from collections.abc import Sequence
@@ -38,16 +38,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
         config.check()
         from rich.console import Console
 
-        from evaluation.evaluate import evaluate, rescore  # after the options: it takes seconds to import
-        from evaluation.report import report_table
+        api_key = os.environ.get("OPENAI_API_KEY")
+        if config.task == "casework":
+            from evaluation.casework import evaluate_casework, rescore_casework
+            from training.casework_policies import open_case_policy
 
-        if config.rescore:
-            done = rescore(config.rescore, config)
+            if config.rescore:
+                done = rescore_casework(config.rescore)
+            else:
+                done = evaluate_casework(config, partial(open_case_policy, config, api_key))
         else:
-            api_key = os.environ.get("OPENAI_API_KEY")
-            done = evaluate(config, partial(open_policy, config, api_key), os.environ.get("USER_API_KEY", api_key))
+            from evaluation.evaluate import evaluate, rescore  # after the options: it takes seconds to import
+
+            if config.rescore:
+                done = rescore(config.rescore, config)
+            else:
+                done = evaluate(config, partial(open_policy, config, api_key), os.environ.get("USER_API_KEY", api_key))
     console = Console()
-    console.print(report_table({done.label: done.report}))
+    console.print(done.table())
     console.print(f"Report: {done.folder.report_html}", soft_wrap=True)
 
 

@@ -12,19 +12,25 @@ from pydantic import JsonValue
 from db.errors import InputError
 from simulation.endpoint import PREFIX, EndpointConfig
 
+QUERY_SETS = (100, 1000)
 OPENAI = "https://api.openai.com/v1"
 
 
 @dataclass(frozen=True)
 class EvalConfig:
-    """Evaluate a policy on simulated users.
+    """Evaluate a policy on simulated users, or on the support desk's cases (--task casework).
 
     The report lands in the run's folder. The same command goes on where it was interrupted. Keys come from the
     environment: OPENAI_API_KEY for the policy, USER_API_KEY (else the same) for a language-model user.
     """
 
+    task: Literal["multiwoz", "casework"] = "multiwoz"
+    """Bookings with simulated users, or cases at the support desk."""
     policy: str = ""
-    """``scripted``, ``untrained``, ``endpoint:MODEL`` or the name of a trained run (default: the run of --run)."""
+    """``scripted``, ``untrained``, ``endpoint:MODEL`` or the name of a trained run (default: the run of --run).
+    Casework: ``gold``, ``random``, ``heuristic``, ``endpoint:MODEL``."""
+    queries: int = 100
+    """Casework: which fixed set of queries, 100 or 1000."""
     dialogues: int = 200
     """How many dialogues to play."""
     goals: str = "test"
@@ -70,7 +76,7 @@ class EvalConfig:
 
     @property
     def folder(self) -> Path:
-        goals = Path(self.goals).name.split(".")[0]
+        goals = Path(self.goals).name.split(".")[0] if self.task == "multiwoz" else f"casework-{self.queries}"
         wordings = "" if self.wordings == "all" else f"-{self.wordings}"
         name = f"eval-{self.policy_name}-{goals}{wordings}".replace("/", "-").replace(":", "-")
         return self.out or Path("runs") / self.run / name
@@ -85,6 +91,8 @@ class EvalConfig:
 
     def identity(self) -> dict[str, JsonValue]:
         """What has to agree for two runs to be the same one, beside the seed."""
+        if self.task == "casework":
+            return self._casework_identity()
         same: dict[str, JsonValue] = {
             "policy": self.policy_name,
             "dialogues": self.dialogues,
@@ -100,6 +108,12 @@ class EvalConfig:
             same |= {"user_model": self.user_model, "user_base_url": self.user_base_url}
         return same
 
+    def _casework_identity(self) -> dict[str, JsonValue]:
+        same: dict[str, JsonValue] = {"task": self.task, "policy": self.policy_name, "queries": self.queries}
+        if self.policy.startswith(PREFIX):
+            same |= {"base_url": self.base_url, "temperature": self.temperature}
+        return same
+
     def check(self) -> None:
         """:raises InputError: options that cannot be, or cannot go together."""
         if self.dialogues < 1:
@@ -108,6 +122,8 @@ class EvalConfig:
             raise InputError(f"--concurrency {self.concurrency} plays nothing: give 1 or more")
         if self.processes < 1:
             raise InputError(f"--processes {self.processes} plays nothing: give 1 or more")
+        if self.task == "casework" and self.queries not in QUERY_SETS:
+            raise InputError(f"--queries {self.queries} is no set: give {' or '.join(map(str, QUERY_SETS))}")
         if self.processes > 1 and self.policy != "scripted":
             raise InputError(f"--processes {self.processes} is for --policy scripted, not {self.policy_name}: give 1")
         if self.policy == PREFIX:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from rich.table import Table
+
 from db.errors import InputError
 from evaluation.config import EvalConfig
 from evaluation.grounded import grounded
@@ -16,7 +18,7 @@ from evaluation.html import view_run, write_html
 from evaluation.metrics import Prices
 from evaluation.players import OpenPolicy, UserConfig, open_player, pick_goals
 from evaluation.processes import play_in_processes
-from evaluation.report import Report, build_report, score_episodes
+from evaluation.report import Report, build_report, report_table, score_episodes
 from evaluation.runner import plan_episodes
 from evaluation.runs import RunFiles, start_run, write_atomically
 from simulation.endpoint import EndpointConfig
@@ -33,6 +35,10 @@ class Evaluation:
     label: str
     folder: RunFiles
     report: Report
+
+    def table(self) -> Table:
+        """The numbers for the terminal."""
+        return report_table({self.label: self.report})
 
 
 def evaluate(config: EvalConfig, open_policy: OpenPolicy, user_api_key: str | None = None) -> Evaluation:

@@ -59,7 +59,7 @@ def play_in_processes(
 
         return asyncio.run(play_here())
     finished, todo = open_plans(plans, folder)
-    bar = Progress(len(plans), list(finished.values()), label, success, progress)
+    bar = Progress(len(plans), list(finished.values()), label, success, show=progress)
     context = get_context("spawn")
     streams: list[Connection] = []
     children = []

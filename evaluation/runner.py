@@ -14,12 +14,13 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from tqdm import tqdm
 
 from db.errors import InputError
 from evaluation.runs import RunFolder
-from simulation.records import Episode, Goal
+from simulation.records import Episode, Fault, Goal
 
 DEFAULT_CONCURRENCY = 32
 DEAD_AFTER = 20
@@ -62,7 +63,14 @@ def plan_episodes(goals: Iterable[Goal], seed: int, repeats: int = 1) -> list[Ep
     return plans
 
 
-def is_finished(episode: Episode) -> bool:
+class Played(Protocol):
+    """What any task's episode has: a fault, if something broke it."""
+
+    @property
+    def fault(self) -> Fault | None: ...
+
+
+def is_finished(episode: Played) -> bool:
     """Whether the episode needs no second try: everything but what infrastructure broke."""
     return episode.fault is None or episode.fault.who != "infrastructure"
 
@@ -75,13 +83,22 @@ def judge(episode: Episode, success: Success | None) -> bool | None:
 class Progress:
     """The bar on stderr, the running success rate and the guard against a dead endpoint."""
 
-    def __init__(self, total: int, done: Sequence[Episode], label: str, success: Success | None, show: bool) -> None:
-        self._bar = tqdm(total=total, initial=0, desc=label, unit="dialogue", file=sys.stderr, disable=not show)
+    def __init__(
+        self,
+        total: int,
+        done: Sequence[Episode],
+        label: str,
+        success: Success | None,
+        *,
+        show: bool,
+        unit: str = "dialogue",
+    ) -> None:
+        self._bar = tqdm(total=total, initial=0, desc=label, unit=unit, file=sys.stderr, disable=not show)
         self._scored = self._succeeded = self._broken = self._broken_in_row = 0
         for episode in done:
             self.add(episode, judge(episode, success))
 
-    def add(self, episode: Episode, verdict: bool | None) -> None:
+    def add(self, episode: Played, verdict: bool | None) -> None:
         """:raises InputError: `DEAD_AFTER` episodes in a row were broken by infrastructure."""
         self._scored += verdict is not None
         self._succeeded += bool(verdict)
@@ -120,7 +137,7 @@ async def play_many(
     """
     finished, todo = open_plans(plans, folder)
     gc.freeze()  # what is loaded by now stays: walking it at each full collection stops all dialogues for a second
-    bar = Progress(len(plans), list(finished.values()), label, success, progress)
+    bar = Progress(len(plans), list(finished.values()), label, success, show=progress)
     waiting = iter(todo)
 
     async def work() -> None:

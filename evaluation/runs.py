@@ -25,6 +25,7 @@ from simulation.records import Episode
 
 VERSIONED = (
     "convlab",
+    "gymnasium",
     "langchain-core",
     "langchain-openai",
     "langgraph",
@@ -34,6 +35,7 @@ VERSIONED = (
     "pydantic",
     "sqlalchemy",
     "torch",
+    "torchrl",
     "transformers",
 )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("db", "tools", "agents", "simulation", "evaluation", "training")
+ROOMS = ("db", "tools", "agents", "simulation", "environments", "evaluation", "training")
 """Not ``tests``: pytest finds ours first, whatever a distribution leaves there."""
 SCRIPTS = ("collect_sft.py", "run_sft.py", "run_train.py", "run_eval.py", "quickstart.py", "chat.py")
 
