@@ -26,6 +26,10 @@ from training.tokenizer import CLOCK
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SWAPPED_SLOTS = ("area", "pricerange", "food")
 MAX_PEOPLE = 8
+HOURS = range(10, 22)
+"""When tables are booked: other hours would be learnt for nothing."""
+SWAPPED = 0.5
+"""Share of the histories whose values are swapped: what is frequent in the corpus stays frequent."""
 
 NOISE_LEVELS = (0.0, 0.1, 0.2, 0.3)
 """Share of a history's words that are touched: one level per history, so that clean sentences stay frequent."""
@@ -49,7 +53,7 @@ class Augmentation:
         """
         said = self._words(messages, rng) if self._words else messages
         row = tokenise_history(said, tools, self._tokenizer)
-        return self._values(row, rng) if self._values else row
+        return self._values(row, rng) if self._values and rng.random() < SWAPPED else row
 
 
 class ValueSwap:
@@ -134,7 +138,7 @@ def _kinds() -> list[Sequence[str]]:
         *(sorted({str(venue[slot]) for venue in restaurants if venue.get(slot)}) for slot in SWAPPED_SLOTS),
         DAYS,
         [str(number) for number in range(1, MAX_PEOPLE + 1)],
-        [f"{hour:02d}" for hour in range(24)],
+        [f"{hour:02d}" for hour in HOURS],
         CLOCK,
     ]
 

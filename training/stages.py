@@ -58,7 +58,7 @@ class CollectConfig:
     """``cpu`` collects in the compact style of the small model, ``gpu`` in full prompts for a large one."""
     seed: int = 0
     """Decides goals, users and references."""
-    dialogues: int = 4000
+    dialogues: int = 6000
     """How many dialogues the teacher plays."""
     teacher: str = "scripted"
     """``scripted``, or ``endpoint:MODEL`` with a key in OPENAI_API_KEY."""
@@ -122,7 +122,7 @@ class SftConfig:
     """``cpu`` trains a small model from nothing, ``gpu`` a LoRA adapter of Qwen2.5-14B-Instruct."""
     seed: int = 0
     """Decides the initial weights and the order of the dialogues."""
-    epochs: float = 2.0
+    epochs: float = 3.0
     """Passes over the dialogues; may be a fraction."""
     batch_dialogues: int = 4
     """Dialogues in one optimiser step."""
