@@ -25,4 +25,5 @@ format:
 
 bench:
 	uv run python -m benchmarks.simulation
+	uv run python -m benchmarks.casework
 	uv run python -m benchmarks.learning

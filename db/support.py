@@ -9,9 +9,9 @@ from (``db.support_seed``).
 Days count from the shop's opening; the desk works on day ``TODAY``. Money is in cents.
 """
 
-from typing import Final
+from typing import Final, cast
 
-from sqlalchemy import CheckConstraint, ForeignKey, Integer, PrimaryKeyConstraint, Text
+from sqlalchemy import CheckConstraint, ForeignKey, Integer, PrimaryKeyConstraint, Table, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 TODAY: Final = 1000
@@ -266,3 +266,8 @@ ARTICLE_INDEX: Final = (
     "tokenize='porter unicode61')"
 )
 FILL_ARTICLE_INDEX: Final = "INSERT INTO articles_text (articles_text) VALUES ('rebuild')"
+
+
+def table(model: type[SupportBase]) -> Table:
+    """The table of ``model``: statements over tables cost half of what statements over models do."""
+    return cast("Table", model.__table__)

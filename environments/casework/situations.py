@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import text
-from sqlalchemy.orm import Session, sessionmaker
 
 from db.support import TODAY
+from db.support_world import OpenSession
 from tools.support.records import DESK_LIMIT_CENTS, REFUND_WINDOW_DAYS
 
 HELD_OUT_SHARE: Final = 4
@@ -70,7 +70,7 @@ def held_out(customer_id: int) -> bool:
     return (customer_id * 2654435761 >> 8) % HELD_OUT_SHARE == 0
 
 
-def read_shop(sessions: sessionmaker[Session]) -> Shop:
+def read_shop(sessions: OpenSession) -> Shop:
     """The seeded shop's situations and articles."""
     with sessions() as session:
         situations = tuple(Situation(*row) for row in session.execute(_SITUATIONS))

@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.orm import Session
 
-from db.support import TODAY, Account, SignIn, Verification
+from db.support import TODAY, Account, SignIn, Verification, table
 from tools.support.records import Standing, read_standing
 from tools.support.results import Answer, Denial, Fact, Inquiry, Operation
 from tools.support.wording import DENIALS, done, refused
@@ -104,12 +104,13 @@ def _prove(session: Session, inquiry: Inquiry, proof: str, known: bool) -> None:
         session.commit()
 
 
-_PROVE: Final = insert(Verification)
-_UNLOCK: Final = update(Account).where(Account.customer_id == bindparam("customer")).values(locked=0)
-_RESET: Final = update(Account).where(Account.customer_id == bindparam("customer")).values(reset_day=TODAY)
+_PROVE: Final = insert(table(Verification))
+_OF_CUSTOMER: Final = update(table(Account)).where(table(Account).c.customer_id == bindparam("customer"))
+_UNLOCK: Final = _OF_CUSTOMER.values(locked=0)
+_RESET: Final = _OF_CUSTOMER.values(reset_day=TODAY)
 _SIGN_INS: Final = (
-    select(SignIn.day, SignIn.outcome)
-    .where(SignIn.customer_id == bindparam("customer"))
-    .order_by(SignIn.id.desc())
+    select(table(SignIn).c.day, table(SignIn).c.outcome)
+    .where(table(SignIn).c.customer_id == bindparam("customer"))
+    .order_by(table(SignIn).c.id.desc())
     .limit(3)
 )

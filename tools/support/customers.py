@@ -5,7 +5,7 @@ from typing import Final
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 
-from db.support import Customer
+from db.support import Customer, table
 from tools.support.records import read_standing
 from tools.support.results import Answer, Denial, Fact, Inquiry, Operation
 from tools.support.wording import done, refused
@@ -55,6 +55,8 @@ def change_email(session: Session, inquiry: Inquiry) -> Answer:
     return done("customer", operation, f"The e-mail address is now {inquiry.email}.", Fact.EMAIL_CHANGED)
 
 
-_PROFILE: Final = select(Customer.email, Customer.address).where(Customer.id == bindparam("customer"))
-_MOVE: Final = update(Customer).where(Customer.id == bindparam("customer")).values(address=bindparam("new_address"))
-_RENAME: Final = update(Customer).where(Customer.id == bindparam("customer")).values(email=bindparam("new_email"))
+_C: Final = table(Customer).c
+_PROFILE: Final = select(_C.email, _C.address).where(_C.id == bindparam("customer"))
+_CHANGE: Final = update(table(Customer)).where(_C.id == bindparam("customer"))
+_MOVE: Final = _CHANGE.values(address=bindparam("new_address"))
+_RENAME: Final = _CHANGE.values(email=bindparam("new_email"))

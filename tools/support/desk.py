@@ -9,8 +9,9 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, get_args
 
-from sqlalchemy.orm import Session, sessionmaker
+from sqlalchemy.orm import Session
 
+from db.support_world import OpenSession
 from tools.support import auth, customers, inventory, knowledge, logistics, orders, refunds
 from tools.support.results import Answer, Inquiry, Operation, Service
 from tools.support.wording import faulty
@@ -56,7 +57,7 @@ def draw_faults(rng: random.Random, services: tuple[Service, ...], rate: float) 
 class Desk:
     """The services of one world for one contact."""
 
-    def __init__(self, sessions: sessionmaker[Session], faults: Mapping[Service, FaultKind] | None = None) -> None:
+    def __init__(self, sessions: OpenSession, faults: Mapping[Service, FaultKind] | None = None) -> None:
         self._sessions = sessions
         self._faults = dict(faults or {})
         self._late: dict[Service, Answer] = {}

@@ -5,7 +5,7 @@ from typing import Final
 from sqlalchemy import bindparam, func, insert, select
 from sqlalchemy.orm import Session
 
-from db.support import Product, Reservation
+from db.support import Product, Reservation, table
 from tools.support.records import OrderRecord, Standing, read_order, read_standing
 from tools.support.results import Answer, Denial, Fact, Inquiry, Operation
 from tools.support.wording import done, refused
@@ -62,6 +62,7 @@ def _left(session: Session, model: str) -> int | None:
     return session.execute(_LEFT, {"model": model}).scalar_one_or_none()
 
 
-_RESERVED: Final = select(func.count()).select_from(Reservation).where(Reservation.product_id == Product.id)
-_LEFT: Final = select(Product.on_hand - _RESERVED.scalar_subquery()).where(Product.model == bindparam("model"))
-_RESERVE: Final = insert(Reservation)
+_G, _U = table(Product).c, table(Reservation).c
+_RESERVED: Final = select(func.count()).select_from(table(Reservation)).where(_U.product_id == _G.id)
+_LEFT: Final = select(_G.on_hand - _RESERVED.scalar_subquery()).where(_G.model == bindparam("model"))
+_RESERVE: Final = insert(table(Reservation))

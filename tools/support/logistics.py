@@ -5,7 +5,7 @@ from typing import Final
 from sqlalchemy import bindparam, update
 from sqlalchemy.orm import Session
 
-from db.support import TODAY, Shipment
+from db.support import TODAY, Shipment, table
 from tools.support.records import read_order, read_standing
 from tools.support.results import Answer, Denial, Fact, Inquiry, Operation
 from tools.support.wording import done, refused
@@ -68,9 +68,6 @@ def redirect_shipment(session: Session, inquiry: Inquiry) -> Answer:
     return done("logistics", operation, f"Order {order.id} goes to {inquiry.address}.", Fact.REDIRECTED)
 
 
-_TRACE: Final = update(Shipment).where(Shipment.order_id == bindparam("order")).values(status="traced")
-_REDIRECT: Final = (
-    update(Shipment)
-    .where(Shipment.order_id == bindparam("order"))
-    .values(status="redirected", address=bindparam("new_address"))
-)
+_OF_ORDER: Final = update(table(Shipment)).where(table(Shipment).c.order_id == bindparam("order"))
+_TRACE: Final = _OF_ORDER.values(status="traced")
+_REDIRECT: Final = _OF_ORDER.values(status="redirected", address=bindparam("new_address"))

@@ -5,7 +5,7 @@ from typing import Final
 from sqlalchemy import bindparam, update
 from sqlalchemy.orm import Session
 
-from db.support import TODAY, Order
+from db.support import TODAY, Order, table
 from tools.support.records import DESK_LIMIT_CENTS, OrderRecord, in_money, read_order, read_standing
 from tools.support.results import Answer, Denial, Fact, Inquiry, Operation
 from tools.support.wording import done, refused
@@ -73,4 +73,4 @@ def _status_text(order: OrderRecord) -> str:
     return f"delivered {TODAY - order.delivered_day} days ago, {window}"
 
 
-_CANCEL: Final = update(Order).where(Order.id == bindparam("order")).values(status="cancelled")
+_CANCEL: Final = update(table(Order)).where(table(Order).c.id == bindparam("order")).values(status="cancelled")

@@ -20,6 +20,7 @@ from db.support import (
     Reservation,
     Shipment,
     Verification,
+    table,
 )
 from tools.support.results import Denial, Inquiry
 
@@ -98,56 +99,57 @@ def in_money(cents: int) -> str:
     return f"{cents // 100}.{cents % 100:02d}"
 
 
+_CUSTOMERS, _ACCOUNTS, _PROOFS = (table(model).c for model in (Customer, Account, Verification))
+_O, _G, _P, _R, _S, _U = (table(model).c for model in (Order, Product, Payment, Refund, Shipment, Reservation))
+
 _ORDERS: Final = (
     select(
-        Order.id,
-        Order.product_id,
-        Product.kind,
-        Product.model,
-        Order.quantity,
-        Order.status,
-        Order.delivered_day,
-        Payment.amount_cents,
-        Payment.status,
-        Refund.amount_cents,
-        Refund.day,
-        Refund.settled_day,
-        Shipment.status,
-        Shipment.scan_day,
-        Reservation.order_id.is_not(None),
+        _O.id,
+        _O.product_id,
+        _G.kind,
+        _G.model,
+        _O.quantity,
+        _O.status,
+        _O.delivered_day,
+        _P.amount_cents,
+        _P.status,
+        _R.amount_cents,
+        _R.day,
+        _R.settled_day,
+        _S.status,
+        _S.scan_day,
+        _U.order_id.is_not(None),
     )
-    .select_from(Order)
-    .join(Product, Product.id == Order.product_id)
-    .join(Payment, Payment.order_id == Order.id)
-    .outerjoin(Refund, Refund.order_id == Order.id)
-    .outerjoin(Shipment, Shipment.order_id == Order.id)
-    .outerjoin(Reservation, Reservation.order_id == Order.id)
-    .where(Order.customer_id == bindparam("customer"))
+    .select_from(
+        table(Order)
+        .join(table(Product), _G.id == _O.product_id)
+        .join(table(Payment), _P.order_id == _O.id)
+        .outerjoin(table(Refund), _R.order_id == _O.id)
+        .outerjoin(table(Shipment), _S.order_id == _O.id)
+        .outerjoin(table(Reservation), _U.order_id == _O.id)
+    )
+    .where(_O.customer_id == bindparam("customer"))
 )
-_NAMED: Final = _ORDERS.where(Order.id == bindparam("order"))
-_LATEST: Final = _ORDERS.order_by(Order.id.desc()).limit(1)
+_NAMED: Final = _ORDERS.where(_O.id == bindparam("order"))
+_LATEST: Final = _ORDERS.order_by(_O.id.desc()).limit(1)
 
 
 def _proved(proof: str):
     return exists().where(
-        and_(
-            Verification.contact == bindparam("contact"),
-            Verification.customer_id == Customer.id,
-            Verification.proof == proof,
-        )
+        and_(_PROOFS.contact == bindparam("contact"), _PROOFS.customer_id == _CUSTOMERS.id, _PROOFS.proof == proof)
     )
 
 
 _STANDING: Final = (
     select(
-        Customer.closed,
-        Account.locked,
-        Account.flagged,
-        Customer.pin,
-        Account.factor_code,
+        _CUSTOMERS.closed,
+        _ACCOUNTS.locked,
+        _ACCOUNTS.flagged,
+        _CUSTOMERS.pin,
+        _ACCOUNTS.factor_code,
         _proved("identity"),
         _proved("second factor"),
     )
-    .join(Account, Account.customer_id == Customer.id)
-    .where(Customer.id == bindparam("customer"))
+    .select_from(table(Customer).join(table(Account), _ACCOUNTS.customer_id == _CUSTOMERS.id))
+    .where(_CUSTOMERS.id == bindparam("customer"))
 )

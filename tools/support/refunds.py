@@ -5,7 +5,7 @@ from typing import Final
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from db.support import TODAY, Refund
+from db.support import TODAY, Refund, table
 from tools.support.records import DESK_LIMIT_CENTS, OrderRecord, Standing, in_money, read_order, read_standing
 from tools.support.results import Answer, Denial, Fact, Inquiry, Operation
 from tools.support.wording import done, refused
@@ -73,4 +73,4 @@ def _obstacle(order: OrderRecord, standing: Standing, amount: int) -> Denial | N
     return standing.obstacle() or next((denial for wrong, denial in checks if wrong), None)
 
 
-_GIVE_BACK: Final = insert(Refund)
+_GIVE_BACK: Final = insert(table(Refund))

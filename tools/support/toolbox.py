@@ -12,8 +12,8 @@ from typing import Final
 from langchain_core.tools import BaseTool
 from langchain_core.tools.base import ArgsSchema
 from pydantic import PrivateAttr
-from sqlalchemy.orm import Session, sessionmaker
 
+from db.support_world import OpenSession
 from tools.support.desk import SERVICES, Desk, FaultKind
 from tools.support.results import Answer, Inquiry, Operation, Service
 from tools.support.schemas import SCHEMAS, json_schema
@@ -36,7 +36,7 @@ _LARGEST: Final = 2**31
 
 
 def build_support_tools(
-    sessions: sessionmaker[Session], contact: str, faults: Mapping[Service, FaultKind] | None = None
+    sessions: OpenSession, contact: str, faults: Mapping[Service, FaultKind] | None = None
 ) -> list[BaseTool]:
     """The tools of one contact, in the order of ``TOOLS``; proofs of identity hold for this contact alone."""
     desk = Desk(sessions, faults)
