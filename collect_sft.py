@@ -16,7 +16,7 @@ from training.stages import CollectConfig, quiet
 def open_teacher(config: CollectConfig, api_key: str | None) -> AbstractAsyncContextManager[Policy]:
     """The policy that ``--teacher`` names."""
     if config.teacher == "scripted":
-        return nullcontext(ScriptedPolicy(COMPACT if config.profile == "cpu" else FULL, config.asking))
+        return nullcontext(ScriptedPolicy(COMPACT if config.profile == "cpu" else FULL, config.piecemeal))
     return open_endpoint(config.endpoint, api_key)
 
 

@@ -4,8 +4,8 @@ It answers router calls and expert calls from the messages alone, as any model w
 the tools answered. Its next step is a plain function of what is visible, its sentences are few and closed, and the
 values in its calls are the user's own words, in a fixed order of slots, so that a very small model can learn it.
 
-It offers the first match at once and asks nothing that it does not need: asking "shall i book it ?" after each offer
-(``asks``, as human agents do) costs more than an exchange a dialogue, since users who do not want to book must say so.
+It offers the first match at once, asks nothing that it does not need, and answers everything it was asked in one reply.
+``piecemeal`` it answers one thing at a time, so that the user has to ask again.
 """
 
 from collections.abc import Sequence
@@ -53,7 +53,6 @@ REFUSED: dict[Domain, str] = {
 }
 NOT_UNDERSTOOD = "i could not book that ."
 GREETING = "hello , what are you looking for ?"
-SHALL_I_BOOK = "shall i book it ?"
 ANYTHING_ELSE = "is there anything else ?"
 GOODBYE = "you are welcome , goodbye ."
 
@@ -62,8 +61,8 @@ class ScriptedModel(BaseChatModel):
     """The rule-based expert. ``placeholders`` as in ``AgentConfig``; without them it fills in the values itself."""
 
     placeholders: bool = True
-    asks: bool = False
-    """Whether it asks for permission after an offer, which costs exchanges and is never needed."""
+    piecemeal: bool = False
+    """Whether it tells one fact at a time, which costs exchanges and is never needed."""
 
     @property
     def _llm_type(self) -> str:
@@ -92,7 +91,7 @@ class ScriptedModel(BaseChatModel):
         node = _node_of(messages[0])
         if node == "router":
             return AIMessage(_route(messages[-1].text))
-        dialogue = _follow(node, messages[1:], self.asks)
+        dialogue = _follow(node, messages[1:], self.piecemeal)
         step = dialogue.next_step()
         if isinstance(step, Step):
             arguments = dict(step.arguments)
@@ -120,7 +119,7 @@ class _Dialogue:
 
     domain: Domain
     facts: Facts
-    asks: bool = False
+    piecemeal: bool = False
     constraints: dict[str, str] = field(default_factory=dict)
     details: dict[str, str] = field(default_factory=dict)
     told: dict[str, str] = field(default_factory=dict)
@@ -196,12 +195,14 @@ class _Dialogue:
         if self.found is False:
             return [NO_MATCH]
         if self.outcome:
-            return [self._booking_reply(), *answers]
+            return [self._booking_reply(), *([] if self.piecemeal else answers)]
         if self.found and self._wants_booking():
             offer = [OFFER] if self.searched_now else []
             return [*offer, *answers, *(QUESTIONS[slot] for slot in self._missing())]
         if "ref" in reading.requests and self.booked:
             answers.append(REFERENCE)
+        if self.piecemeal:
+            answers = answers[:1]
         return answers or [self._small_reply()]
 
     def _booking_reply(self) -> str:
@@ -212,7 +213,7 @@ class _Dialogue:
     def _small_reply(self) -> str:
         """When nothing was asked: offer what there is, or be polite."""
         if self.searched_now or (self.found and (self.reading.choose or not self.booked) and not self._is_courtesy()):
-            return f"{OFFER} {SHALL_I_BOOK}" if self.asks and not self.booked else OFFER
+            return OFFER
         if self.reading.closes:
             return GOODBYE
         return GREETING if self.found is None else ANYTHING_ELSE
@@ -250,8 +251,8 @@ def _route(text: str) -> str:
     return " ".join(named_domains(said)) or (active if active in FIND else "hotel")
 
 
-def _follow(domain: Domain, messages: Sequence[BaseMessage], asks: bool) -> _Dialogue:
-    dialogue = _Dialogue(domain, Facts(domain), asks)
+def _follow(domain: Domain, messages: Sequence[BaseMessage], piecemeal: bool) -> _Dialogue:
+    dialogue = _Dialogue(domain, Facts(domain), piecemeal)
     calls: dict[str, ToolCall] = {}
     for message in messages:
         if isinstance(message, HumanMessage):

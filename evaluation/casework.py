@@ -52,7 +52,16 @@ def evaluate_casework(config: EvalConfig, open_policy: OpenCasePolicy) -> Casewo
     opened = open_policy()  # before the folder is made: it may be that there is no such policy
     with start_run(config.folder, COMMAND, config.identity(), config.seed) as folder:
         try:
-            asyncio.run(_play_missing(config, cases, opened, folder))
+            asyncio.run(
+                play_missing(
+                    folder,
+                    cases,
+                    opened,
+                    label=config.policy_name,
+                    seed=config.seed,
+                    concurrency=config.concurrency,
+                )
+            )
         except KeyboardInterrupt:
             kept = len(read_episodes(folder.path))
             raise KeyboardInterrupt(
@@ -102,30 +111,43 @@ def read_episodes(path: Path) -> list[CaseEpisode]:
     return list(found.values())
 
 
-async def _play_missing(
-    config: EvalConfig, cases: Sequence[Case], opened: AbstractAsyncContextManager[Policy], folder: RunFolder
-) -> None:
-    stored = [episode for episode in read_episodes(folder.path) if is_finished(episode)]
-    done = {episode.case.id for episode in stored}
+async def play_missing(
+    folder: RunFolder,
+    cases: Sequence[Case],
+    opened: AbstractAsyncContextManager[Policy],
+    *,
+    label: str,
+    seed: int,
+    concurrency: int,
+) -> list[CaseEpisode]:
+    """Play what ``folder`` does not hold yet; the episodes of all ``cases``, in their order.
+
+    :raises InputError: the folder holds cases that another policy played, or infrastructure breaks everything.
+    """
+    wanted = {case.id for case in cases}
+    stored = [each for each in read_episodes(folder.path) if is_finished(each) and each.case.id in wanted]
+    finished = {episode.case.id: episode for episode in stored}
     async with opened as policy:
         for name in {episode.policy for episode in stored} - {policy.name}:
             raise InputError(
                 f"{folder.path} holds cases of {name}, and the policy is now {policy.name}: "
-                "name another --out, or delete that folder"
+                "name another folder, or delete that one"
             )
-        bar = Progress(len(cases), [], config.policy_name, None, show=True, unit="case")
+        bar = Progress(len(cases), [], label, None, show=True, unit="case")
         for episode in stored:
             bar.add(episode, episode.resolved)
         try:
-            await play_cases(
-                [case for case in cases if case.id not in done],
+            played = await play_cases(
+                [case for case in cases if case.id not in finished],
                 policy,
-                seed=config.seed,
-                concurrency=config.concurrency,
+                seed=seed,
+                concurrency=concurrency,
                 finished=lambda episode: _keep(folder, bar, episode),
             )
         finally:
             bar.close()
+    finished |= {episode.case.id: episode for episode in played}
+    return [finished[case.id] for case in cases]
 
 
 def _keep(folder: RunFolder, bar: Progress, episode: CaseEpisode) -> None:

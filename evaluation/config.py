@@ -28,7 +28,7 @@ class EvalConfig:
     """Bookings with simulated users, or cases at the support desk."""
     policy: str = ""
     """``scripted``, ``untrained``, ``endpoint:MODEL`` or the name of a trained run (default: the run of --run).
-    Casework: ``gold``, ``random``, ``heuristic``, ``endpoint:MODEL``."""
+    Casework: ``gold``, ``random``, ``heuristic``, ``sac`` (of --run), ``endpoint:MODEL``."""
     queries: int = 100
     """Casework: which fixed set of queries, 100 or 1000."""
     dialogues: int = 200

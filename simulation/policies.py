@@ -34,17 +34,17 @@ class Policy(Protocol):
 class ScriptedPolicy:
     """The rule-based expert: the ceiling for every other policy, and the CPU profile's teacher.
 
-    ``asking`` is the share of dialogues, from 0 to 1, in which it asks for permission to book as human agents do: a
-    teacher's manner, which costs exchanges. The ceiling never asks.
+    ``piecemeal`` is the share of dialogues, from 0 to 1, in which it tells one fact at a time: a teacher's manner that
+    costs exchanges. The ceiling never does.
     """
 
     name = "scripted"
 
-    def __init__(self, config: AgentConfig = COMPACT, asking: float = 0.0) -> None:
+    def __init__(self, config: AgentConfig = COMPACT, piecemeal: float = 0.0) -> None:
         self.config = config
-        self.asking = asking
+        self.piecemeal = piecemeal
 
     def chat_model(self, seed: int) -> BaseChatModel:
         """A fresh one each time; ``seed`` decides its manner, nothing else."""
-        asks = random.Random(f"manner-{seed}").random() < self.asking
-        return ScriptedModel(placeholders=self.config.placeholders, asks=asks)
+        piecemeal = random.Random(f"manner-{seed}").random() < self.piecemeal
+        return ScriptedModel(placeholders=self.config.placeholders, piecemeal=piecemeal)

@@ -54,6 +54,7 @@ def test_concurrency_changes_nothing(tmp_path: Path, run_eval: RunEval):
     [
         (("--policy", "gold", "--queries", "50"), "--queries 50"),
         (("--policy", "nobody"), "--policy nobody"),
+        (("--policy", "sac", "--run", "none"), "collect_sft.py --task casework --run none"),
         (("--rescore", "runs/none"), "no run at runs/none"),
     ],
 )

@@ -25,7 +25,13 @@ def open_case_policy(config: EvalConfig, api_key: str | None) -> AbstractAsyncCo
         return nullcontext(FIXED[config.policy_name])
     if config.policy.startswith(PREFIX):
         return _open_chat(config.endpoint, api_key)
-    raise InputError(f"--policy {config.policy_name} is unknown in casework: give {', '.join(FIXED)} or endpoint:MODEL")
+    if config.policy_name == "sac":
+        from training.casework_sac import load_sac
+
+        return nullcontext(load_sac(config.run))
+    raise InputError(
+        f"--policy {config.policy_name} is unknown in casework: give {', '.join(FIXED)}, sac or endpoint:MODEL"
+    )
 
 
 @asynccontextmanager

@@ -54,7 +54,7 @@ def run_recipe(config: RecipeConfig, say: Say) -> tuple[dict[str, Report], Path]
     """
     run = config.collect.run
     say(f"1/4 collect: the scripted expert plays {config.collect.dialogues} dialogues")
-    collect(config.collect, lambda: nullcontext(ScriptedPolicy(asking=config.collect.asking)))
+    collect(config.collect, lambda: nullcontext(ScriptedPolicy(piecemeal=config.collect.piecemeal)))
     say("2/4 SFT: a small model learns from them, from nothing")
     train_sft(config.sft)
     say(f"3/4 GRPO: {config.train.steps} updates, a reward of -1 per exchange and success or failure at the end")

@@ -64,9 +64,9 @@ class CollectConfig:
     """``scripted``, or ``endpoint:MODEL`` with a key in OPENAI_API_KEY."""
     base_url: str = "https://api.openai.com/v1"
     """The server of ``endpoint:MODEL``."""
-    asking: float = 0.5
-    """Share of dialogues in which the scripted teacher asks before it books, as people do and nobody needs: what the
-    turn penalty of GRPO can unlearn."""
+    piecemeal: float = 0.6
+    """Share of dialogues in which the scripted teacher tells one fact at a time, so that the user has to ask again: what
+    the turn penalty of GRPO can unlearn."""
     wordings: Wordings = "train"
     """Which of the user's sentences: those held out are for evaluation."""
     minimum_reward: float = 0.0
@@ -81,8 +81,8 @@ class CollectConfig:
             raise InputError(f"--dialogues {self.dialogues} plays nothing: give 1 or more")
         if self.concurrency < 1:
             raise InputError(f"--concurrency {self.concurrency} plays nothing: give 1 or more")
-        if not 0 <= self.asking <= 1:
-            raise InputError(f"--asking {self.asking:g} is no share: give 0 to 1")
+        if not 0 <= self.piecemeal <= 1:
+            raise InputError(f"--piecemeal {self.piecemeal:g} is no share: give 0 to 1")
         if self.teacher != "scripted" and not self.teacher.removeprefix(PREFIX).strip(PREFIX):
             raise InputError(f"--teacher {self.teacher} names no model: give one such as endpoint:gpt-4.1")
         if self.teacher != "scripted" and not self.teacher.startswith(PREFIX):
@@ -103,7 +103,7 @@ class CollectConfig:
             "profile": self.profile,
             "dialogues": self.dialogues,
             "teacher": self.teacher,
-            "asking": self.asking,
+            "piecemeal": self.piecemeal,
             "wordings": self.wordings,
             "minimum_reward": self.minimum_reward,
         }

@@ -31,9 +31,9 @@ from tools.toolbox import build_toolbox
 STYLES = {"compact": COMPACT, "full": FULL, "full with placeholders": AgentConfig(style="full", placeholders=True)}
 
 
-def _agent(world: World, config: AgentConfig = COMPACT, seed: int = 0) -> Agent:
+def _agent(world: World, config: AgentConfig = COMPACT, seed: int = 0, piecemeal: bool = False) -> Agent:
     toolbox = build_toolbox(world.sessions, config.style, references(random.Random(seed)))
-    return build_graph(ScriptedModel(placeholders=config.placeholders), toolbox, config)
+    return build_graph(ScriptedModel(placeholders=config.placeholders, piecemeal=piecemeal), toolbox, config)
 
 
 async def _talk(agent: Agent, *texts: str) -> str:
@@ -177,6 +177,17 @@ async def test_the_reference_is_given_again_on_request(world: World):
     await agent.respond("Book a table for 4 at curry garden on Sunday at 18:30")
     reference = world.bookings()[0].reference
     assert await _talk(agent, "May I have the reference number please ?") == f"the reference is {reference} ."
+
+
+async def test_piecemeal_it_tells_one_fact_at_a_time(world: World):
+    agent = _agent(world, piecemeal=True)
+    await _talk(agent, "I need a hotel . It should be in the north .")
+    both = "What is their phone number ? Do they have parking ?"
+    assert await _talk(agent, both) == "the phone number of acorn guest house is 01223353888 ."
+    assert await _talk(agent, "Do they have parking ?") == "acorn guest house has free parking : yes ."
+    answer = await _talk(agent, "There will be 3 people , on friday , for 2 nights . What is the postcode ?")
+    [booking] = world.bookings()
+    assert answer == f"your booking at acorn guest house is made , the reference is {booking.reference} ."
 
 
 async def test_a_facility_that_is_not_needed_is_a_constraint_of_its_own(world: World):

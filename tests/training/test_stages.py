@@ -27,7 +27,7 @@ SFT = SftConfig(run="r", epochs=1, batch_dialogues=4, chunk_batches=2, warmup_st
 
 
 def teacher() -> nullcontext[ScriptedPolicy]:
-    return nullcontext(ScriptedPolicy(asking=COLLECT.asking))
+    return nullcontext(ScriptedPolicy(piecemeal=COLLECT.piecemeal))
 
 
 @pytest.fixture(scope="module")
