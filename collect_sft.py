@@ -1,4 +1,4 @@
-"""Step 1 of 4: let a teacher play dialogues to learn from: ``uv run collect_sft.py``."""
+"""Step 1 of 4: let a teacher play what is learned from: ``uv run collect_sft.py``, ``... --task casework``."""
 
 import os
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -25,10 +25,15 @@ def main() -> None:
     quiet()
     with exit_codes():
         config.check()
-        from training.collect import collect  # brings ART, which --help does not need
+        if config.task == "casework":
+            from training.casework_collect import collect_casework  # brings torch, which --help does not need
 
-        done = collect(config, partial(open_teacher, config, os.environ.get("OPENAI_API_KEY")))
-    print(f"{done.kept} of {done.played} dialogues kept: {done.path}")
+            done = collect_casework(config)
+        else:
+            from training.collect import collect  # brings ART, which --help does not need
+
+            done = collect(config, partial(open_teacher, config, os.environ.get("OPENAI_API_KEY")))
+    print(f"{done.kept} of {done.played} kept: {done.path}")
 
 
 if __name__ == "__main__":

@@ -13,9 +13,11 @@ from typing import Literal
 from pydantic import JsonValue
 
 from db.errors import InputError
+from environments.casework.reward import SFT_MINIMUM
 from evaluation.runner import DEFAULT_CONCURRENCY
 from simulation.endpoint import PREFIX, EndpointConfig
 from simulation.wordings import Wordings
+from training.casework_stages import SacConfig
 from training.locations import Profile, check_device, collected, find_checkpoint, stage_folder
 from training.trackers import check_trackers
 
@@ -49,9 +51,12 @@ def quiet(track: Sequence[str] = ()) -> None:
 class CollectConfig:
     """Let a teacher play the sft goals and keep the dialogues worth learning from.
 
-    They land in runs/RUN/collect. The same command goes on where it was interrupted.
+    They land in runs/RUN/collect. The same command goes on where it was interrupted. With --task casework the teacher
+    is SAC, trained first into runs/RUN/sac, and plays cases at the support desk.
     """
 
+    task: Literal["multiwoz", "casework"] = "multiwoz"
+    """Bookings with simulated users, or cases at the support desk."""
     run: str = "demo"
     """Name of the run."""
     profile: Profile = "cpu"
@@ -65,12 +70,14 @@ class CollectConfig:
     base_url: str = "https://api.openai.com/v1"
     """The server of ``endpoint:MODEL``."""
     piecemeal: float = 0.6
-    """Share of dialogues in which the scripted teacher tells one fact at a time, so that the user has to ask again: what
-    the turn penalty of GRPO can unlearn."""
+    """Share of dialogues in which the scripted teacher tells one fact at a time, so that the user has to ask again:
+    what the turn penalty of GRPO can unlearn."""
     wordings: Wordings = "train"
     """Which of the user's sentences: those held out are for evaluation."""
     minimum_reward: float = 0.0
-    """Dialogues that end below it are not learned from."""
+    """Dialogues that end below it are not learned from; cases need 5 in any event."""
+    sac_episodes: int = 3000
+    """Casework: how many cases the teacher learns from."""
     concurrency: int = DEFAULT_CONCURRENCY
     """Dialogues in progress at once; changes speed, not what is collected."""
 
@@ -79,6 +86,8 @@ class CollectConfig:
         stage_folder(self.run, "collect")
         if self.dialogues < 1:
             raise InputError(f"--dialogues {self.dialogues} plays nothing: give 1 or more")
+        if self.task == "casework":
+            self.sac.check()
         if self.concurrency < 1:
             raise InputError(f"--concurrency {self.concurrency} plays nothing: give 1 or more")
         if not 0 <= self.piecemeal <= 1:
@@ -97,8 +106,21 @@ class CollectConfig:
         """The teacher's endpoint, when it is one."""
         return EndpointConfig(self.teacher.removeprefix(PREFIX), self.base_url, temperature=0.0)
 
+    @property
+    def sac(self) -> SacConfig:
+        """How casework's teacher is trained."""
+        return SacConfig(self.run, self.seed, episodes=self.sac_episodes)
+
+    @property
+    def least_reward(self) -> float:
+        """What a case has to earn to be learned from."""
+        return max(self.minimum_reward, SFT_MINIMUM)
+
     def identity(self) -> dict[str, JsonValue]:
         """What has to agree for two starts to be the same collection, beside the seed."""
+        if self.task == "casework":
+            sac = self.sac.identity()
+            return {"task": self.task, "dialogues": self.dialogues, "minimum_reward": self.least_reward, "sac": sac}
         return {
             "profile": self.profile,
             "dialogues": self.dialogues,
