@@ -4,8 +4,9 @@ Sampling: dialogues with growing contexts, by ``training.engine`` and by ``trans
 model, prompts and cores; each turn adds ``--read`` tokens and samples ``--write``. Calls: what a model call costs
 besides sampling, through the in-process chat model, the capture layer and the HTTP server. With a trained policy also
 one GRPO step on real dialogues: what the update costs with and without shared prefixes, and where the time of
-the rollouts goes (a signal asks every millisecond of CPU time whose code is innermost). All times are CPU seconds of
-this process where a busy machine would distort the clock's.
+the rollouts goes (a signal asks every millisecond of CPU time whose code is innermost). ``--peers`` adds vLLM's CPU
+build to the sampling and TRL's ``GRPOTrainer`` to the step, on the same model, data and cores. All times are CPU
+seconds of this process (or the peer's) where a busy machine would distort the clock's.
 """
 
 import asyncio
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from training.engine import PolicyEngine
+    from training.packing import Row
     from training.rollouts import Rollout
     from training.service import TorchService
 
@@ -41,10 +43,11 @@ OWNERS = {
     f"{ROOT}/training/chat": "prompts and answers",
     f"{ROOT}/training/endpoint": "prompts and answers",
     f"{ROOT}/training/policy_model": "prompts and answers",
-    "/site-packages/sqlalchemy/": "graph and simulator",
-    "/site-packages/langgraph/": "graph and simulator",
-    "/convlab/": "graph and simulator",
-    **{f"{ROOT}/{room}/": "graph and simulator" for room in ("db", "tools", "agents", "simulation", "evaluation")},
+    "/site-packages/sqlalchemy/": "graph: router, experts, tools, database",
+    "/site-packages/langgraph/": "graph: router, experts, tools, database",
+    **{f"{ROOT}/{room}/": "graph: router, experts, tools, database" for room in ("db", "tools", "agents")},
+    "/convlab/": "simulator: users, scoring",
+    **{f"{ROOT}/{room}/": "simulator: users, scoring" for room in ("simulation", "evaluation")},
 }
 """Part of a file's path -> who it works for; the innermost frame that matches owns the sample."""
 
@@ -70,6 +73,10 @@ class BenchmarkConfig:
     groups: int = 8
     """Groups of the GRPO step."""
     group_size: int = 8
+    peers: bool = False
+    """Compare with vLLM and TRL too, which uv downloads (several GB) and runs on their own; needs a policy."""
+    peer_rows: int = 64
+    """Rows of the step that TRL is timed on, drawn at random: TRL takes long."""
 
 
 def main(config: BenchmarkConfig) -> None:
@@ -85,7 +92,7 @@ def main(config: BenchmarkConfig) -> None:
         model = load_model(base, "cpu")
         size = sum(parameter.numel() for parameter in model.parameters()) / 1e6
         console.print(f"{size:.2f} M parameters, {config.threads} thread(s), torch {torch.__version__}")
-        console.print(_sampling(model, config))
+        console.print(_sampling(model, config, console))
         asyncio.run(_with_service(base, Path(scratch) / "art", config, console))
 
 
@@ -103,15 +110,17 @@ def _random_policy(path: Path) -> Path:
 # --- sampling ----------------------------------------------------------------------------------------------------
 
 
-def _sampling(model: "PreTrainedModel", config: BenchmarkConfig) -> Table:
+def _sampling(model: "PreTrainedModel", config: BenchmarkConfig, console: Console) -> Table:
     from training.engine import PolicyEngine
 
-    table = Table("dialogues at once", "engine, tokens/s", "generate, tokens/s", "ratio")
+    table = Table("dialogues at once", "engine, tokens/s", "generate, tokens/s", "ratio", "vLLM, tokens/s", "ratio")
+    vllm = _play_vllm(model, config, console) if config.peers and config.policy else {}
     for count in config.concurrency:
         engine = PolicyEngine(model)
         ours = max(_play_engine(model, config, count, engine) for _ in range(config.repeats))
         theirs = max(_play_generate(model, config, count) for _ in range(config.repeats))
-        table.add_row(str(count), f"{ours:.0f}", f"{theirs:.0f}", f"{ours / theirs:.1f}")
+        peer = (f"{vllm[count]:.0f}", f"{ours / vllm[count]:.1f}") if count in vllm else ()
+        table.add_row(str(count), f"{ours:.0f}", f"{theirs:.0f}", f"{ours / theirs:.1f}", *peer)
     return table
 
 
@@ -162,6 +171,22 @@ def _play_generate(model: "PreTrainedModel", config: BenchmarkConfig, count: int
                 pad_token_id=0,
             )
     return count * config.turns * config.write / (time.process_time() - started)
+
+
+def _play_vllm(model: "PreTrainedModel", config: BenchmarkConfig, console: Console) -> dict[int, float]:
+    from benchmarks.peers import PeerError, vllm_tokens_per_s
+
+    assert config.policy is not None
+    vocabulary = int(model.config.vocab_size)
+    # Without the last words: vLLM takes as its vocabulary what the tokenizer holds, special tokens aside.
+    dialogues = range(max(config.concurrency))
+    heard = [[_heard(vocabulary - 60, config.read, each, turn) for turn in range(config.turns)] for each in dialogues]
+    try:
+        work = {"write": config.write, "concurrency": list(config.concurrency), "repeats": config.repeats}
+        return vllm_tokens_per_s(config.policy, {"heard": heard, **work}, config.threads)
+    except PeerError as error:
+        console.print(f"vLLM was left out: {error}", markup=False)
+        return {}
 
 
 # --- calls and a step --------------------------------------------------------------------------------------------
@@ -247,17 +272,21 @@ async def _step(backend, model, config: BenchmarkConfig, console: Console) -> No
     )
     calls = credit_groups(groups, service.tokenizer)
     if calls:
-        table = Table("rows", "number", "tokens", "update, s")
+        table = Table("rows", "number", "tokens", "padding", "update, s")
         for name, rows in (
             ("one per call", [row for call in calls for row in merge_prefixes([call])[0]]),
             ("shared prefixes", merge_prefixes(calls)[0]),
         ):
-            took = min(_update_s(service, pack(rows, 0, "benchmark")) for _ in range(config.repeats))
-            table.add_row(name, str(len(rows)), str(sum(len(row.ids) for row in rows)), f"{took:.2f}")
+            update_s, waste = min(_update(service, pack(rows, 0, "benchmark")) for _ in range(config.repeats))
+            tokens = sum(len(row.ids) for row in rows)
+            table.add_row(name, str(len(rows)), str(tokens), f"{waste:.0%}", f"{update_s:.2f}")
         console.print(table)
-    shares = Table("of the rollouts", "share")
-    for layer, count in counts.most_common():
-        shares.add_row(layer, f"{count / counts.total():.0%}")
+        if config.peers:
+            _compare_trl(service, merge_prefixes(calls)[0], config, console)
+    shares = Table("of the step", "share")
+    spent = {layer: sampling_s * count / counts.total() for layer, count in counts.items()} | {"training": update_s}
+    for layer, took in sorted(spent.items(), key=lambda each: -each[1]):
+        shares.add_row(layer, f"{took / (sampling_s + update_s):.0%}")
     console.print(shares)
 
 
@@ -280,13 +309,43 @@ async def _sample(model, service: "TorchService", config: BenchmarkConfig, group
     return list(await asyncio.gather(*(rollout(target, plan, settings, AgendaUser, worlds) for plan in plans)))
 
 
-def _update_s(service: "TorchService", packed) -> float:
+def _compare_trl(service: "TorchService", rows: "list[Row]", config: BenchmarkConfig, console: Console) -> None:
+    """A step on the same rows: ours from rows to new weights, TRL's from completions to new weights."""
+    from benchmarks.peers import PeerError, fair_sample, trl_step_s
+    from training.packing import pack
+
+    assert config.policy is not None
+    drawn = fair_sample(rows, config.peer_rows)
+    ours = []
+    for _ in range(config.repeats):
+        started = time.process_time()
+        _, waste = _update(service, pack(drawn, 0, "benchmark"))
+        ours.append(time.process_time() - started)
+    table = Table("one step on the same rows", "rows", "tokens", "padding", "s", "ratio")
+    tokens = sum(len(row.ids) for row in drawn)
+    sizes = (str(len(drawn)), str(tokens))
+    table.add_row("here", *sizes, f"{waste:.0%}", f"{min(ours):.2f}")
+    starts = [row.trained.index(1) for row in drawn]
+    widest = max(starts) + max(len(row.ids) - start for row, start in zip(drawn, starts, strict=True))
+    padding = f"{1 - tokens / (widest * len(drawn)):.0%}"
+    try:
+        for micro_batch, took in trl_step_s(config.policy, drawn, config.threads).items():
+            table.add_row(
+                f"TRL, micro-batches of {micro_batch}", *sizes, padding, f"{took:.2f}", f"{took / min(ours):.1f}"
+            )
+    except PeerError as error:
+        console.print(f"TRL was left out: {error}", markup=False)
+    console.print(table)
+
+
+def _update(service: "TorchService", packed) -> tuple[float, float]:
+    """CPU seconds of one update, and the share of its tokens that is padding."""
     from art import dev
 
     from training.learner import LearnerConfig, learn
 
     started = time.process_time()
-    list(
+    (metrics,) = list(
         learn(
             service.model,
             service.optimizer,
@@ -296,7 +355,7 @@ def _update_s(service: "TorchService", packed) -> float:
             config=LearnerConfig(),
         )
     )
-    return time.process_time() - started
+    return time.process_time() - started, metrics["data/padding_waste"]
 
 
 if __name__ == "__main__":
