@@ -89,6 +89,8 @@ class Learner:
         """Remember the steps of ``batch`` and update as often as they allow."""
         kept = batch.select("observation", "action", ("next", "observation"), *_OUTCOME)
         kept["next", "reward"] = kept["next", "reward"] * self._config.reward_scale
+        # The limit of steps is part of the task and the time is observed, so nothing is to be had beyond it.
+        kept["next", "terminated"] = kept["next", "done"].clone()
         self._memory.extend(kept)
         self._episodes += int(batch["next", "done"].sum())
         self._loss.get_buffer("target_entropy").fill_(_entropy(self._config, self._episodes))
