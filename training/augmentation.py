@@ -18,16 +18,12 @@ from typing import cast
 from transformers import PreTrainedTokenizerBase
 
 from agents.reading import named_domains, read
-from db.seed import load_venues
 from training.chat import Message, ToolSchema
+from training.kinds import value_kinds
 from training.supervised import Row, tokenise_history
-from training.tokenizer import CLOCK
 
-DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-SWAPPED_SLOTS = ("area", "pricerange", "food")
-MAX_PEOPLE = 8
-HOURS = range(10, 22)
-"""When tables are booked: other hours would be learnt for nothing."""
+UNBOOKED = tuple(f"{hour:02d}" for hour in (*range(10), 22, 23))
+"""Hours when no table is booked: they would be learnt for nothing."""
 SWAPPED = 0.5
 """Share of the histories whose values are swapped: what is frequent in the corpus stays frequent."""
 
@@ -60,13 +56,10 @@ class ValueSwap:
     """Swaps values of one kind among each other; kinds are sets of token ids."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
-        self._kinds: list[list[int]] = []
-        self._kind_of: dict[int, int] = {}
-        for values in _kinds():
-            ids = [encoded[0] for value in values if len(encoded := _encode(tokenizer, value)) == 1]
-            fresh = [token for token in dict.fromkeys(ids) if token not in self._kind_of]
-            self._kind_of |= dict.fromkeys(fresh, len(self._kinds))
-            self._kinds.append(fresh)
+        vocabulary = tokenizer.get_vocab()
+        never = {vocabulary.get(hour) for hour in UNBOOKED}
+        self._kinds = [[token for token in kind if token not in never] for kind in value_kinds(tokenizer)]
+        self._kind_of = {token: number for number, kind in enumerate(self._kinds) for token in kind}
 
     def __call__(self, row: Row, rng: random.Random) -> Row:
         """``row`` with the values of each kind that its answers only copy renamed by one random permutation."""
@@ -128,22 +121,3 @@ class WordNoise:
 
 def _meaning(said: str) -> object:
     return read(said, "hotel"), read(said, "restaurant"), named_domains(said)
-
-
-def _kinds() -> list[Sequence[str]]:
-    hotels, restaurants = load_venues("hotel"), load_venues("restaurant")
-    return [
-        [str(venue["name"]) for venue in hotels],
-        [str(venue["name"]) for venue in restaurants],
-        *(sorted({str(venue[slot]) for venue in restaurants if venue.get(slot)}) for slot in SWAPPED_SLOTS),
-        DAYS,
-        [str(number) for number in range(1, MAX_PEOPLE + 1)],
-        [f"{hour:02d}" for hour in HOURS],
-        CLOCK,
-    ]
-
-
-def _encode(tokenizer: PreTrainedTokenizerBase, value: str) -> list[int]:
-    if value.startswith("##"):
-        return [tokenizer.convert_tokens_to_ids(value)]  # pyright: ignore[reportReturnType]
-    return tokenizer.encode(value, add_special_tokens=False)

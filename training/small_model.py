@@ -1,9 +1,13 @@
 """The CPU policy: a Qwen2-architecture language model small enough to learn from scratch in minutes."""
 
 from dataclasses import dataclass
+from typing import cast
 
 import torch
+from torch import nn
 from transformers import PreTrainedTokenizerBase, Qwen2Config, Qwen2ForCausalLM
+
+from training.kinds import value_kinds
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,9 @@ class SmallModelConfig:
     embedding_std: float = 0.3
     """Of the initial token embeddings, which are also the output layer: fifteen times the usual value, so that what
     a token is outweighs what the untrained layers add; copying then appears in a third of the dialogues."""
+    kind_std: float = 0.3
+    """Of what the initial embeddings of values of one kind share (``training.kinds``), so that it need not be learnt
+    hour by hour that all of them are hours; 0 leaves it out."""
 
 
 def build_small_model(tokenizer: PreTrainedTokenizerBase, config: SmallModelConfig, seed: int) -> Qwen2ForCausalLM:
@@ -46,5 +53,8 @@ def build_small_model(tokenizer: PreTrainedTokenizerBase, config: SmallModelConf
             )
         )
         with torch.no_grad():
-            model.get_input_embeddings().weight.normal_(0.0, config.embedding_std)  # pyright: ignore[reportCallIssue, reportArgumentType]
+            weight = cast("nn.Embedding", model.get_input_embeddings()).weight
+            weight.normal_(0.0, config.embedding_std)
+            for kind in value_kinds(tokenizer):
+                weight[kind] += config.kind_std * torch.randn(weight.shape[1])
     return model.float()
